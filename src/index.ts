@@ -1,0 +1,78 @@
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type Clock, systemClock } from "./clock.ts";
+import { errorText } from "./mail/disk.ts";
+import { Mailbox } from "./mailbox/mailbox.ts";
+import { registerCommand } from "./surface/command.ts";
+import { footerText } from "./surface/footer.ts";
+import { registerHooks } from "./surface/hooks.ts";
+import { asBoundary, endingOf, hostOf, LEAST_PI, piIsTooOld, tellUser } from "./surface/pi.ts";
+import { Session } from "./surface/session.ts";
+import { registerAsk } from "./surface/tools/ask.ts";
+import { registerList } from "./surface/tools/list.ts";
+import { registerReply } from "./surface/tools/reply.ts";
+import { registerSend } from "./surface/tools/send.ts";
+
+/**
+ * Gives a Pi session an address and a mailbox of plain files: mail from other sessions enters its
+ * conversation, its answers go back by themselves, its model has four tools and its user
+ * `/mailbox`.
+ *
+ * @param clock for tests that cannot wait.
+ */
+export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock): void {
+  if (piIsTooOld()) {
+    pi.on("session_start", (_event, context) => {
+      tellUser(context, `mailbox: mailbox is off: it needs Pi ${LEAST_PI} or later`, "warning");
+    });
+    return;
+  }
+
+  const session = new Session();
+  const stopHooks = registerHooks(pi, session);
+  registerList(pi, session);
+  registerSend(pi, session);
+  registerAsk(pi, session);
+  registerReply(pi, session);
+  registerCommand(pi, session);
+
+  pi.on("session_start", ({ reason }, context) => {
+    open(context, reason !== "reload");
+  });
+  pi.on("session_shutdown", () => {
+    session.close("the session is closed");
+    stopHooks();
+  });
+  pi.on("session_info_changed", () => session.conversation?.renamed());
+
+  pi.on("input", () => {
+    session.conversation?.userSpoke();
+  });
+  pi.on("agent_start", () => session.conversation?.runStarted());
+  pi.on("turn_start", () => session.conversation?.turnStarted());
+  pi.on("message_end", ({ message }) => {
+    const ending = endingOf(message);
+    if (ending) session.conversation?.messageEnded(ending);
+  });
+  pi.on("turn_end", (event, context) => {
+    // Behind a stop, and behind a run's last text, nothing may enter.
+    const isGap = event.toolResults.length > 0 && context.signal?.aborted !== true;
+    return asBoundary(event.entries, session.conversation?.turnEnded(isGap));
+  });
+  pi.on("agent_end", (_event, context) => {
+    session.conversation?.runEnded(context.signal?.aborted === true);
+  });
+  pi.on("agent_settled", ({ aborted }) => session.conversation?.settled(aborted));
+  pi.on("session_compact", () => session.conversation?.compacted());
+  pi.on("session_compact_failed", () => session.conversation?.compacted());
+
+  function open(context: ExtensionContext, closed: boolean): void {
+    session.close("it is being opened");
+    try {
+      const options = { clock, closed, footer: footerText };
+      session.open(new Mailbox(hostOf(pi, context), options));
+    } catch (error) {
+      session.close(errorText(error));
+      tellUser(context, `mailbox: mailbox is off: ${errorText(error)}`, "warning");
+    }
+  }
+}

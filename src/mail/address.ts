@@ -1,0 +1,11 @@
+/**
+ * An address is one safe path segment, so that no address can lead out of the mail root (S1.2).
+ * `running` is the folder of the running records and therefore nobody's address, in any case of
+ * letters, since some file systems do not tell them apart.
+ */
+const ADDRESS = /^[A-Za-z0-9_-]+$/;
+
+/** Whether `value` may be used as an address (S1.2). */
+export function isAddress(value: string): boolean {
+  return ADDRESS.test(value) && value.toLowerCase() !== "running";
+}

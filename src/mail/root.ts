@@ -1,0 +1,95 @@
+import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { isAddress } from "./address.ts";
+
+/** Why a session has no mailbox; the message completes "mailbox is off: …" (S1.5). */
+export class MailboxOff extends Error {
+  override name = "MailboxOff";
+}
+
+/** The paths of one address (S1.2): its folder, the four boxes in it, and its ledger. */
+export interface Boxes {
+  readonly folder: string;
+  /** Being written, by a sender. */
+  readonly tmp: string;
+  /** Sent and waiting to be claimed. */
+  readonly new: string;
+  /** Claimed. */
+  readonly cur: string;
+  /** Copies of what this address sent. */
+  readonly sent: string;
+  readonly ledger: string;
+}
+
+/** The mail root of this user, read from the environment at every call (S1.1). */
+export function mailRoot(): string {
+  const state = process.env["XDG_STATE_HOME"];
+  const base = state && isAbsolute(state) ? state : join(homedir(), ".local", "state");
+  return join(base, "pi-session-mail");
+}
+
+/** The folder of the running records (S3.1). */
+export function runningFolder(): string {
+  return join(mailRoot(), "running");
+}
+
+/**
+ * The paths of an address, whether or not they exist.
+ *
+ * @throws MailboxOff when it is not an address; no path is built from it (S1.2).
+ */
+export function boxesOf(address: string): Boxes {
+  if (!isAddress(address)) {
+    throw new MailboxOff(
+      `the session id ${JSON.stringify(address)} cannot be an address; ` +
+        "use letters, digits, - and _ in --session-id",
+    );
+  }
+  const folder = join(mailRoot(), address);
+  return {
+    folder,
+    tmp: join(folder, "tmp"),
+    new: join(folder, "new"),
+    cur: join(folder, "cur"),
+    sent: join(folder, "sent"),
+    ledger: join(folder, "ledger.json"),
+  };
+}
+
+/** Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their paths. */
+export function makeBoxes(address: string): Boxes {
+  const boxes = boxesOf(address);
+  for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
+    mkdirSync(box, { recursive: true, mode: 0o700 });
+  }
+  return boxes;
+}
+
+/**
+ * Makes the mail root and the folder of the running records ready: made when missing, and closed
+ * to group and others (S1.3).
+ *
+ * @throws MailboxOff for a root that is another user's (S1.4); the system's error when it cannot
+ * be written.
+ */
+export function openRoot(): void {
+  const root = mailRoot();
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  refuseForeign(root);
+  chmodSync(root, 0o700);
+  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+}
+
+function refuseForeign(root: string): void {
+  const user = process.getuid?.();
+  if (user === undefined) return;
+  if (lstatSync(root).uid !== user || statSync(root).uid !== user) {
+    throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
+  }
+}
+
+/** Whether a folder is open to group or others (S1.3). */
+export function isOpenToOthers(folder: string): boolean {
+  return process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
+}

@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync, renameSync, unlinkSync } from "node:fs";
+import { basename, join } from "node:path";
+import {
+  errorCode,
+  errorText,
+  flushFolder,
+  isThere,
+  readRegularFile,
+  removeQuietly,
+  UnreadableFile,
+  whenThere,
+  writeNewFile,
+} from "./disk.ts";
+import {
+  type Envelope,
+  EnvelopeError,
+  envelopeName,
+  MAX_ENVELOPE_BYTES,
+  parseEnvelope,
+} from "./envelope.ts";
+import { boxesOf, makeBoxes } from "./root.ts";
+
+/** An envelope and the file it lies in. */
+export interface Mail {
+  readonly envelope: Envelope;
+  readonly path: string;
+}
+
+/** A file that was no mail: where it lies now, and why it was not delivered (S2.6). */
+export interface SetAside {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** What one look into `new/` brought. */
+export interface Claim {
+  /** Claimed, in order of sending; each lies in `cur/`. */
+  readonly mails: readonly Mail[];
+  readonly setAside: readonly SetAside[];
+  /** Why the rest still waits, when something stood in the way; the next claim tries again. */
+  readonly fault: string | undefined;
+}
+
+/** Thrown by a send that delivered nothing (S2.5); the message says why. */
+export class SendError extends Error {
+  override name = "SendError";
+}
+
+/**
+ * Puts a mail into its recipient's `new/`, making the mailbox where there is none yet, and keeps
+ * a copy in the sender's `sent/` unless it is a reply. One process reads a mailbox, any number
+ * deliver into it. When this returns the mail is delivered, and with `durable` survives a power
+ * cut (S1.6).
+ *
+ * @throws SendError when any step fails: nothing was delivered and nothing is left (S2.5).
+ */
+export function send(envelope: Envelope, durable: boolean): void {
+  const text = `${JSON.stringify(envelope)}\n`;
+  const name = envelopeName(envelope);
+  let copy: string | undefined;
+  try {
+    if (envelope.kind !== "reply") {
+      const path = join(makeBoxes(envelope.from).sent, name);
+      // Not flushed: the copy is for quoting and for looking at. Without it no mail is lost.
+      writeNewFile(path, text, false);
+      copy = path;
+    }
+    deliver(envelope.to, name, text, durable);
+  } catch (error) {
+    if (copy) removeQuietly(copy);
+    throw new SendError(`Nothing was sent: ${errorText(error)}`, { cause: error });
+  }
+}
+
+function deliver(address: string, name: string, text: string, durable: boolean): void {
+  try {
+    place(address, name, text, durable);
+  } catch (error) {
+    // A folder that was pruned between the two steps is made again, once (S11.2).
+    if (errorCode(error) !== "ENOENT") throw error;
+    place(address, name, text, durable);
+  }
+}
+
+function place(address: string, name: string, text: string, durable: boolean): void {
+  const boxes = makeBoxes(address);
+  const written = join(boxes.tmp, name);
+  const delivered = join(boxes.new, name);
+  writeNewFile(written, text, durable);
+  try {
+    renameSync(written, delivered);
+  } catch (error) {
+    removeQuietly(written);
+    throw error;
+  }
+  if (!durable) return;
+  try {
+    flushFolder(boxes.new);
+  } catch (error) {
+    takeBack(delivered, error);
+  }
+}
+
+/** Undoes a delivery that could not be made durable; one that was claimed meanwhile has arrived. */
+function takeBack(delivered: string, error: unknown): void {
+  try {
+    unlinkSync(delivered);
+  } catch (unlinkError) {
+    if (errorCode(unlinkError) === "ENOENT") return;
+  }
+  throw error;
+}
+
+/** Whether a mail was delivered: it lies in its recipient's `new/` or `cur/`. */
+export function isDelivered(envelope: Pick<Envelope, "id" | "to" | "ts">): boolean {
+  const boxes = boxesOf(envelope.to);
+  const name = envelopeName(envelope);
+  return isThere(join(boxes.new, name)) || isThere(join(boxes.cur, name));
+}
+
+/** The names of what waits in `new/`, in order of sending; only regular files count (S2.7). */
+export function waiting(address: string): string[] {
+  return whenThere(
+    () =>
+      readdirSync(boxesOf(address).new, { withFileTypes: true })
+        .filter((found) => found.isFile() && found.name.endsWith(".json"))
+        .map((found) => found.name)
+        .sort(),
+    [],
+  );
+}
+
+/**
+ * Claims all that waits in `new/` by moving it into `cur/`, in name order (S5.1).
+ *
+ * `commit` is called once with what is about to be claimed, before any of it moves, so that a
+ * caller who writes it down loses nothing to a crash in between; when it throws, nothing has
+ * moved. A mail whose id is known to `isKnown`, or that lies in `cur/` already, is put aside in
+ * silence (S2.8). Files that are no mail are put aside with a reason and hold up nothing (S2.6).
+ *
+ * @throws the system's error when `new/` or a file in it cannot be read for now.
+ */
+export function claim(
+  address: string,
+  isKnown: (id: string) => boolean,
+  commit: (mails: readonly Mail[]) => void,
+): Claim {
+  const boxes = boxesOf(address);
+  const found = new Map<string, { from: string; mail: Mail }>();
+  const again: string[] = [];
+  const bad: { from: string; reason: string }[] = [];
+  for (const name of waiting(address)) {
+    const from = join(boxes.new, name);
+    const envelope = readWaiting(from);
+    if (envelope === undefined) continue;
+    if (typeof envelope === "string") bad.push({ from, reason: envelope });
+    else {
+      const path = join(boxes.cur, envelopeName(envelope));
+      const known = found.has(envelope.id) || isKnown(envelope.id) || isThere(path);
+      if (known) again.push(from);
+      else found.set(envelope.id, { from, mail: { envelope, path } });
+    }
+  }
+  const claims = [...found.values()];
+  if (claims.length > 0) commit(claims.map(({ mail }) => mail));
+
+  const mails: Mail[] = [];
+  const setAside: SetAside[] = [];
+  try {
+    for (const { from, mail } of claims) {
+      renameSync(from, mail.path);
+      mails.push(mail);
+    }
+    for (const { from, reason } of bad) setAside.push({ path: putAside(from, boxes.cur), reason });
+    for (const from of again) putAside(from, boxes.cur);
+  } catch (error) {
+    return { mails, setAside, fault: errorText(error) };
+  }
+  return { mails, setAside, fault: undefined };
+}
+
+/** The envelope, or why it is none, or `undefined` when it vanished or is not a regular file. */
+function readWaiting(path: string): Envelope | string | undefined {
+  try {
+    return parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES));
+  } catch (error) {
+    if (error instanceof EnvelopeError || error instanceof UnreadableFile) return error.message;
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ELOOP") return undefined;
+    if (code === "EACCES" || code === "EPERM") return `it cannot be read (${code})`;
+    throw error;
+  }
+}
+
+/** Moves a file into `cur/` without ever replacing one there. */
+function putAside(from: string, cur: string): string {
+  const plain = join(cur, basename(from));
+  const path = isThere(plain) ? `${plain}.${randomUUID()}` : plain;
+  renameSync(from, path);
+  return path;
+}
+
+/** The mail in a file of ours, or `undefined` when there is none to be had. */
+export function readMail(path: string): Mail | undefined {
+  try {
+    return { envelope: parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES)), path };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The mail with this id in a box, or `undefined`. `name`, where known, saves the search through
+ * the box, whose cost grows with what is kept in it.
+ */
+export function findMail(box: string, id: string, name?: string): Mail | undefined {
+  const hit = name === undefined ? undefined : readMail(join(box, name));
+  if (hit?.envelope.id === id) return hit;
+  const found = whenThere(() => readdirSync(box), []).find((other) =>
+    other.endsWith(`-${id}.json`),
+  );
+  return found === undefined ? undefined : readMail(join(box, found));
+}

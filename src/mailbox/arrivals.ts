@@ -1,0 +1,198 @@
+import { basename, join } from "node:path";
+import { isAddress } from "../mail/address.ts";
+import { type Envelope, envelopeName } from "../mail/envelope.ts";
+import { loadLedger, rebuildLedger } from "../mail/ledger.ts";
+import { boxesOf } from "../mail/root.ts";
+import { claim, findMail, isDelivered, type Mail, readMail } from "../mail/store.ts";
+import { withMail } from "../turn/hops.ts";
+import { isOwed } from "../turn/intake.ts";
+import type { Answered } from "../turn/label.ts";
+import { type MailboxState, owe, save, tell, trySave, type Unread, type Wait } from "./state.ts";
+
+/** The event on which listeners are shown every mail before it enters (S9.2). */
+export const INBOUND = "message:inbound";
+
+/** What a listener of {@link INBOUND} is given; it sets `handled` to show the mail itself. */
+export interface Inbound {
+  readonly envelope: Envelope;
+  /** In `cur/`. */
+  readonly path: string;
+  /** The copies of our own mails that a reply answers. */
+  readonly requests: readonly Mail[];
+  handled: boolean;
+}
+
+/**
+ * Claims all that waits, gives answers to the asks that wait for them (S7.5) and shows the rest
+ * to listeners. What they leave is unread and enters at the next boundary.
+ *
+ * @returns how many files were claimed or set aside.
+ */
+export function claimArrivals(state: MailboxState): number {
+  state.marks.refresh();
+  const before = state.unread;
+  const known = (id: string): boolean => state.marks.isRead(id) || before.has(id);
+  const claimed = claim(state.host.address, known, (mails) => {
+    const { awaiting } = state.ledger;
+    state.unread = new Map(before);
+    for (const mail of mails) state.unread.set(mail.envelope.id, unreadOf(state, mail));
+    state.ledger.awaiting = withoutAnswered(awaiting, mails);
+    try {
+      save(state);
+    } catch (error) {
+      state.unread = before;
+      state.ledger.awaiting = awaiting;
+      throw error;
+    }
+  });
+  if (claimed.fault !== undefined) {
+    forgetUnclaimed(state, before, claimed.mails);
+    tell(state, `mailbox: mail cannot be claimed, and is tried again: ${claimed.fault}`);
+  }
+  for (const { path, reason } of claimed.setAside) {
+    state.host.warn(`mailbox: ${path} was set aside: ${reason}.`);
+  }
+  offerAll(state);
+  return claimed.mails.length + claimed.setAside.length;
+}
+
+/** Mail that was written down but could not be moved still waits, and is claimed again. */
+function forgetUnclaimed(
+  state: MailboxState,
+  before: ReadonlyMap<string, Unread>,
+  claimed: readonly Mail[],
+): void {
+  const there = new Set(claimed.map(({ envelope }) => envelope.id));
+  for (const id of state.unread.keys()) {
+    if (!before.has(id) && !there.has(id)) state.unread.delete(id);
+  }
+  trySave(state);
+}
+
+function withoutAnswered<T extends { id: string; to: string }>(
+  awaiting: readonly T[],
+  mails: readonly Mail[],
+): T[] {
+  const answered = new Set<string>();
+  for (const { envelope } of mails) {
+    if (envelope.kind !== "reply") continue;
+    for (const id of envelope.in_reply_to) answered.add(`${envelope.from} ${id}`);
+  }
+  return awaiting.filter(({ id, to }) => !answered.has(`${to} ${id}`));
+}
+
+function unreadOf(state: MailboxState, { envelope, path }: Mail): Unread {
+  const answered = envelope.kind === "reply" ? answeredBy(state, envelope) : [];
+  return {
+    envelope,
+    path,
+    answered,
+    late: answered.some(({ copy }) => copy?.envelope.kind === "ask"),
+    offered: false,
+    handed: undefined,
+    entered: false,
+  };
+}
+
+/** What a reply answers. Only mail that went to its sender can be answered by it. */
+function answeredBy(state: MailboxState, reply: Envelope): Answered[] {
+  const { sent } = boxesOf(state.host.address);
+  return reply.in_reply_to.map((id) => {
+    const awaited = state.ledger.awaiting.find((other) => other.id === id);
+    const name = awaited && envelopeName({ ...reply, id, ts: awaited.ts });
+    const copy = findMail(sent, id, name);
+    return { id, copy: copy?.envelope.to === reply.from ? copy : undefined };
+  });
+}
+
+/**
+ * Takes up the ledger that an earlier process of this session left, setting right what a crash
+ * may have left between two steps; it is rebuilt from the boxes where there is none (S5.5, S6.7).
+ *
+ * @param closed whether the session was closed in between, and not just loaded anew.
+ */
+export function resume(state: MailboxState, closed: boolean): void {
+  const { address } = state.host;
+  state.marks.refresh();
+  const found = loadLedger(address);
+  if (found === "damaged") {
+    state.host.warn(
+      `mailbox: ${boxesOf(address).ledger} was damaged and is made anew from the mail.`,
+    );
+  }
+  const { unread, ...ledger } =
+    typeof found === "string" ? rebuildLedger(address, state.marks) : found;
+  state.ledger = {
+    ...ledger,
+    // Sent is what arrived: a crash in the middle of a send, or a mailbox that was removed since,
+    // leaves nothing to wait for.
+    awaiting: ledger.awaiting.filter((mail) => isAddress(mail.to) && isDelivered(mail)),
+    owed: ledger.owed
+      .filter(({ from }) => isAddress(from))
+      .map((debt) => ({ ...debt, closed: debt.closed || closed })),
+    read: ledger.read + ledger.entered,
+    entered: 0,
+  };
+  for (const name of unread) resumeUnread(state, name, closed);
+  const isNew = found === "missing" && ledger.read + unread.length + ledger.awaiting.length === 0;
+  if (!isNew) trySave(state);
+}
+
+function resumeUnread(state: MailboxState, name: string, closed: boolean): void {
+  const mail = readMail(join(boxesOf(state.host.address).cur, basename(name)));
+  // One that is not there was written down and never moved: it still waits in `new/`.
+  if (!mail) return;
+  const { envelope } = mail;
+  if (state.marks.isRead(envelope.id)) {
+    state.ledger.read += 1;
+    if (isOwed(envelope)) owe(state, envelope, closed);
+    return;
+  }
+  // It had entered a session that a crash took back.
+  state.ledger.owed = state.ledger.owed.filter(({ id }) => id !== envelope.id);
+  state.unread.set(envelope.id, unreadOf(state, mail));
+}
+
+/** Shows listeners, and the asks that wait, the mail that they have not seen yet. */
+export function offerAll(state: MailboxState): void {
+  for (const mail of [...state.unread.values()]) {
+    if (mail.offered || mail.handed || mail.entered) continue;
+    const wait = waitFor(state, mail);
+    if (wait) {
+      mail.handed = { by: "tool", at: state.clock.now() };
+      wait.answer(mail.envelope, mail.path);
+    } else {
+      offer(state, mail);
+    }
+  }
+}
+
+function waitFor(state: MailboxState, { envelope }: Unread): Wait | undefined {
+  if (envelope.kind !== "reply") return undefined;
+  return envelope.in_reply_to
+    .map((id) => state.waits.get(id))
+    .find((wait) => wait?.target === envelope.from);
+}
+
+function offer(state: MailboxState, mail: Unread): void {
+  mail.offered = true;
+  const requests = mail.answered.flatMap(({ copy }) => (copy ? [copy] : []));
+  const inbound: Inbound = {
+    envelope: mail.envelope,
+    path: mail.path,
+    requests,
+    handled: false,
+  };
+  state.host.emit(INBOUND, inbound);
+  if (inbound.handled) takenOver(state, mail);
+}
+
+/** A listener shows the mail itself: it counts as read, and is answered like any other (S5.12). */
+function takenOver(state: MailboxState, { envelope }: Unread): void {
+  state.unread.delete(envelope.id);
+  state.hops = withMail(state.hops, envelope.hops);
+  state.ledger.read += 1;
+  if (isOwed(envelope)) owe(state, envelope);
+  trySave(state);
+  state.host.mark(envelope.id);
+}

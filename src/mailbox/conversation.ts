@@ -1,0 +1,129 @@
+import type { Cancel } from "../clock.ts";
+import { withUser } from "../turn/hops.ts";
+import { type Ending, withMessage } from "../turn/run.ts";
+import { claimArrivals } from "./arrivals.ts";
+import { confirmRead, deliverGap } from "./delivery.ts";
+import type { Injection } from "./host.ts";
+import type { Presence } from "./presence.ts";
+import { settleRun } from "./settlement.ts";
+import type { MailboxState } from "./state.ts";
+
+/** How long a prompt that the user typed during a compaction has to go first. */
+const AFTER_COMPACTION = 100;
+
+/** Mail that enters at a `turn_end`, and whether a request must follow on it. */
+export interface GapMail {
+  readonly mails: readonly Injection[];
+  readonly wake: boolean;
+}
+
+/** What the events of a conversation need of the mailbox around them. */
+export interface Surroundings {
+  readonly state: MailboxState;
+  readonly presence: Presence;
+  /** Runs what must not crash Pi. */
+  readonly guarded: (run: () => void) => void;
+  /** Does all that is due. */
+  readonly look: () => void;
+}
+
+/** What each moment of a session's conversation means for its mail. No method throws. */
+export class Conversation {
+  readonly #in: Surroundings;
+  #busy = false;
+  #aborted = false;
+  #cancelLook: Cancel = () => undefined;
+
+  constructor(surroundings: Surroundings) {
+    this.#in = surroundings;
+  }
+
+  /** The user has typed something that starts or steers a run (S10.1). */
+  userSpoke(): void {
+    const { state } = this.#in;
+    state.hops = withUser(state.hops);
+  }
+
+  runStarted(): void {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#in.guarded(() => {
+      this.#in.presence.show({ state: "busy" });
+    });
+  }
+
+  /** The model's message is whole, in part or in error. */
+  messageEnded(message: Ending): void {
+    const { state } = this.#in;
+    state.ending = withMessage(state.ending, message);
+  }
+
+  /** A model request is about to be made: what entered at the gap before it is in the session. */
+  turnStarted(): void {
+    this.#in.guarded(() => {
+      confirmRead(this.#in.state);
+    });
+  }
+
+  /**
+   * A turn has ended.
+   *
+   * @param isGap whether tool results stand there, so that a request follows and mail may enter.
+   * @returns the mail to enter behind them.
+   */
+  turnEnded(isGap: boolean): GapMail {
+    const { state, guarded } = this.#in;
+    let gap: GapMail = { mails: [], wake: false };
+    guarded(() => {
+      if (isGap) claimArrivals(state);
+    });
+    guarded(() => {
+      confirmRead(state);
+      if (isGap) gap = deliverGap(state);
+    });
+    return gap;
+  }
+
+  /** One part of a run has ended; `aborted` when its signal says that the user stopped it. */
+  runEnded(aborted: boolean): void {
+    this.#aborted ||= aborted;
+  }
+
+  /** The run has settled: answers go out, and mail that waited for it starts the next (S6.9). */
+  settled(aborted: boolean): void {
+    const { state, presence, guarded, look } = this.#in;
+    const stopped = aborted || this.#aborted;
+    this.#busy = false;
+    this.#aborted = false;
+    guarded(() => {
+      settleRun(state, stopped);
+    });
+    guarded(() => {
+      presence.show({ state: "idle" });
+    });
+    // Not from inside Pi's handlers: a waking message sent there would be put into a queue.
+    this.#lookLater(state.clock.soon(look));
+  }
+
+  /** A compaction has ended, well or not; without a run there was no other boundary. */
+  compacted(): void {
+    const { state, look } = this.#in;
+    this.#lookLater(state.clock.after(AFTER_COMPACTION, look));
+  }
+
+  renamed(): void {
+    this.#in.guarded(() => {
+      this.#in.presence.show();
+    });
+  }
+
+  /** Nothing more happens by itself. */
+  close(): void {
+    this.#cancelLook();
+  }
+
+  #lookLater(cancel: Cancel): void {
+    this.#cancelLook();
+    this.#cancelLook = cancel;
+  }
+}

@@ -1,0 +1,148 @@
+import { sentAt } from "../mail/envelope.ts";
+import { labelOf } from "../sessions/addressing.ts";
+import { runningRecord } from "../sessions/record.ts";
+import { withMail } from "../turn/hops.ts";
+import { type Boundary, intake, isOwed, wakes } from "../turn/intake.ts";
+import { labelMail, type Sender } from "../turn/label.ts";
+import { cleanValue } from "../turn/text.ts";
+import type { Injection } from "./host.ts";
+import { type Handed, type MailboxState, owe, trySave, type Unread } from "./state.ts";
+
+/** How long an idle session waits for the entry of a mail before that mail is unread again. */
+const LOST_AFTER = 2000;
+
+/**
+ * Moves mail whose entry is in the session from unread to read (S5.5), and to owed when it asks
+ * for an answer. Until the session is on disk it stays in the ledger as well, since a crash would
+ * take the entry along.
+ */
+export function confirmRead(state: MailboxState): void {
+  if (state.unread.size === 0) return;
+  state.marks.refresh();
+  const onDisk = state.host.isOnDisk();
+  let changed = false;
+  for (const [id, mail] of state.unread) {
+    if (!mail.entered && state.marks.isRead(id)) {
+      mail.entered = true;
+      mail.handed = undefined;
+      if (isOwed(mail.envelope)) owe(state, mail.envelope);
+      changed = true;
+    }
+    if (mail.entered && onDisk) {
+      state.unread.delete(id);
+      state.ledger.entered += 1;
+      changed = true;
+    }
+  }
+  if (changed) trySave(state);
+}
+
+/**
+ * Puts the unread mail into an idle session: the last of it, if any of it wakes, as the message
+ * that starts a run, so that all of it costs one request (S5.6). Does nothing while a run,
+ * retry or compaction is on, or while one that was asked for has yet to begin.
+ */
+export function deliverIdle(state: MailboxState): void {
+  confirmRead(state);
+  if (!state.host.isIdle()) return;
+  takeBackLost(state);
+  if (isStarting(state)) return;
+  // In print mode Pi ends with the user's prompt: what is there before it goes along, the rest waits.
+  if (!state.host.canWake && state.settledAt > 0) return;
+  putIn(state, state.host.canWake ? "idle" : "starting");
+}
+
+/** Puts quiet mail into a session whose run the user has just stopped, starting nothing (S6.6). */
+export function deliverStopped(state: MailboxState): void {
+  putIn(state, "stopped");
+}
+
+/**
+ * The unread mail to return from a `turn_end` with tool results: it enters with them and is seen
+ * by the request that follows (S5.3).
+ */
+export function deliverGap(state: MailboxState): { mails: Injection[]; wake: boolean } {
+  const { enter, wake } = intake(readyMail(state), "gap");
+  const mails = enter.map((mail) => injection(state, mail));
+  for (const mail of enter) handOver(state, mail, "gap");
+  return { mails, wake };
+}
+
+/** Mail that a settled run did not take in after all is unread again. */
+export function takeBackUntaken(state: MailboxState): void {
+  for (const mail of state.unread.values()) {
+    if (mail.handed === undefined || mail.handed.by === "message") continue;
+    mail.handed = undefined;
+  }
+}
+
+/** Unread mail that may enter now, in order of sending. */
+export function readyMail(state: MailboxState): Unread[] {
+  return [...state.unread.values()]
+    .filter(({ offered, handed, entered }) => offered && !handed && !entered)
+    .sort((one, other) => (sentAt(one.envelope) ?? 0) - (sentAt(other.envelope) ?? 0));
+}
+
+function putIn(state: MailboxState, boundary: Boundary): void {
+  const { enter, wake } = intake(readyMail(state), boundary);
+  if (enter.length === 0) return;
+  // The run that starts is the mail's; a user who starts or steers it says so by an input event.
+  if (wake) state.hops = { ...state.hops, user: false };
+  const last = enter.length - 1;
+  for (const [position, mail] of enter.entries()) {
+    const entering = injection(state, mail);
+    handOver(state, mail, "message");
+    if (wake && position === last) state.host.wake(entering);
+    else state.host.append(entering);
+  }
+  confirmRead(state);
+}
+
+function handOver(state: MailboxState, mail: Unread, by: Handed["by"]): void {
+  mail.handed = { by, at: state.clock.now() };
+  if (wakes(mail)) state.hops = withMail(state.hops, mail.envelope.hops);
+}
+
+/** A message was handed to Pi, and the run that it starts is not there yet. */
+function isStarting(state: MailboxState): boolean {
+  for (const { handed } of state.unread.values()) if (handed?.by === "message") return true;
+  return false;
+}
+
+/** Pi took a message and, idle for long enough since, has no entry of it: it is unread again. */
+function takeBackLost(state: MailboxState): void {
+  const now = state.clock.now();
+  for (const mail of state.unread.values()) {
+    if (mail.handed?.by !== "message") continue;
+    if (now - Math.max(mail.handed.at, state.settledAt) >= LOST_AFTER) mail.handed = undefined;
+  }
+}
+
+function injection(state: MailboxState, mail: Unread): Injection {
+  const { envelope, path, answered, late } = mail;
+  const sender = senderOf(envelope.from);
+  return {
+    content: labelMail({
+      envelope,
+      path,
+      sender,
+      answered,
+      late,
+      sentAt: sentAt(envelope),
+      now: state.clock.now(),
+    }),
+    details: {
+      id: envelope.id,
+      from: envelope.from,
+      label: cleanValue(sender.label),
+      kind: envelope.kind,
+      status: envelope.status,
+      ts: envelope.ts,
+    },
+  };
+}
+
+function senderOf(address: string): Sender {
+  const record = runningRecord(address);
+  return { address, label: labelOf(record ?? { address }), cwd: record?.cwd };
+}

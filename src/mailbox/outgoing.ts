@@ -1,0 +1,105 @@
+import { AddressError } from "../sessions/addressing.ts";
+import { errorText } from "../mail/disk.ts";
+import type { Envelope } from "../mail/envelope.ts";
+import { isDelivered, send } from "../mail/store.ts";
+import { type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
+import { hopCount } from "../turn/hops.ts";
+import type { Answer } from "../turn/settle.ts";
+
+/** A mail to send that is not an answer. */
+export interface Outgoing {
+  readonly to: string;
+  readonly kind: "request" | "ask" | "message";
+  readonly hops: number;
+  readonly body: string;
+}
+
+/**
+ * Sends a mail to an address and returns its envelope; a request or ask is awaited from then on.
+ *
+ * @throws AddressError for the session itself (S4.4), SendError when nothing was delivered (S2.5).
+ */
+export function sendMail(state: MailboxState, mail: Outgoing): Envelope {
+  if (mail.to === state.host.address) throw new AddressError("A session cannot mail itself.");
+  const envelope = newEnvelope(state, { ...mail, in_reply_to: [], status: "" });
+  const { durable } = state.settings();
+  if (mail.kind === "message") {
+    send(envelope, durable);
+    return envelope;
+  }
+  const { id, ts, to } = envelope;
+  // Written down before it is sent: an answer may come before anything else can be done.
+  state.ledger.awaiting.push({ id, ts, to, kind: mail.kind });
+  trySave(state);
+  try {
+    send(envelope, durable);
+  } catch (error) {
+    state.ledger.awaiting = state.ledger.awaiting.filter((awaited) => awaited.id !== id);
+    trySave(state);
+    throw error;
+  }
+  return envelope;
+}
+
+/** Puts answers into the outbox; they go out with {@link flushOutbox} once that is saved. */
+export function putIntoOutbox(state: MailboxState, answers: readonly Answer[]): Envelope[] {
+  const hops = hopCount(state.hops);
+  const replies = answers.map((answer) => newEnvelope(state, { ...answer, kind: "reply", hops }));
+  state.ledger.outbox.push(...replies);
+  return replies;
+}
+
+/**
+ * Delivers what is in the outbox. An answer that cannot be delivered for now stays and is tried
+ * again; one that a crash left there after it was delivered is not delivered twice.
+ */
+export function flushOutbox(state: MailboxState): void {
+  if (state.ledger.outbox.length === 0) return;
+  const { durable } = state.settings();
+  const left: Envelope[] = [];
+  for (const reply of state.ledger.outbox) {
+    try {
+      if (!isDelivered(reply)) send(reply, durable);
+    } catch (error) {
+      left.push(reply);
+      tell(state, `mailbox: an answer cannot be sent, and is tried again. ${errorText(error)}`);
+    }
+  }
+  state.ledger.outbox = left;
+  trySave(state);
+}
+
+/**
+ * Answers one open ask now (S7.7).
+ *
+ * @throws the error that kept it from being sent; the ask is then still owed.
+ */
+export function answerNow(state: MailboxState, ask: string, body: string): Envelope {
+  const { owed, outbox } = state.ledger;
+  const debt = owed.find(({ id }) => id === ask);
+  if (!debt) throw new Error(`No ask with the id ${ask} is open.`);
+  const reply = newEnvelope(state, {
+    to: debt.from,
+    kind: "reply",
+    hops: hopCount(state.hops),
+    in_reply_to: [ask],
+    status: "done",
+    body,
+  });
+  try {
+    state.ledger = {
+      ...state.ledger,
+      owed: owed.filter((other) => other !== debt),
+      outbox: [...outbox, reply],
+    };
+    save(state);
+    send(reply, state.settings().durable);
+  } catch (error) {
+    state.ledger = { ...state.ledger, owed, outbox };
+    trySave(state);
+    throw error;
+  }
+  state.ledger.outbox = state.ledger.outbox.filter((other) => other !== reply);
+  trySave(state);
+  return reply;
+}

@@ -1,0 +1,67 @@
+import type { Clock } from "../clock.ts";
+import {
+  ownStartToken,
+  removeOwnRecord,
+  runningRecord,
+  type SessionRecord,
+  writeRecord,
+} from "../sessions/record.ts";
+import type { Host } from "./host.ts";
+
+/** How often a record is written again though nothing in it has changed. */
+const BEAT = 30_000;
+
+/** The running record of an open mailbox: what other sessions know of this one (S3.1). */
+export class Presence {
+  readonly #host: Host;
+  readonly #clock: Clock;
+  #started: string | undefined;
+  #written = 0;
+  #state: SessionRecord["state"] = "idle";
+  #waitingOn = "";
+
+  constructor(host: Host, clock: Clock) {
+    this.#host = host;
+    this.#clock = clock;
+  }
+
+  /** The address whose answer the session waits for, or empty. */
+  get waitingOn(): string {
+    return this.#waitingOn;
+  }
+
+  /** The pid of another process that serves this address, if one does (S3.4). */
+  otherProcess(): number | undefined {
+    const pid = runningRecord(this.#host.address)?.pid;
+    return pid === process.pid ? undefined : pid;
+  }
+
+  /** Writes the record, with what has changed. */
+  show(change: Partial<Pick<SessionRecord, "state" | "waitingOn">> = {}): void {
+    this.#state = change.state ?? this.#state;
+    this.#waitingOn = change.waitingOn ?? this.#waitingOn;
+    this.#started ??= ownStartToken();
+    this.#written = this.#clock.now();
+    const name = this.#host.name();
+    writeRecord({
+      address: this.#host.address,
+      ...(name === undefined ? {} : { name }),
+      cwd: this.#host.cwd,
+      pid: process.pid,
+      started: this.#started,
+      state: this.#state,
+      waitingOn: this.#waitingOn,
+      updated: new Date(this.#written).toISOString(),
+    });
+  }
+
+  /** Writes the record again when it has been a while, so that others see that we respond (S3.5). */
+  beat(): void {
+    if (this.#clock.now() - this.#written >= BEAT) this.show();
+  }
+
+  /** Removes the record; another process's stays (S3.3). */
+  hide(): void {
+    removeOwnRecord(this.#host.address);
+  }
+}

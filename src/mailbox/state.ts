@@ -1,0 +1,179 @@
+import { basename } from "node:path";
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Host } from "./host.ts";
+import { errorCode, errorText } from "../mail/disk.ts";
+import type { Envelope, Kind, ReplyStatus } from "../mail/envelope.ts";
+import { emptyLedger, type Ledger, saveLedger } from "../mail/ledger.ts";
+import { makeBoxes } from "../mail/root.ts";
+import { Marks } from "./marks.ts";
+import { type Hops, NO_HOPS } from "../turn/hops.ts";
+import type { Incoming } from "../turn/intake.ts";
+import type { Answered } from "../turn/label.ts";
+import { type Ending, NO_ENDING } from "../turn/run.ts";
+
+/** How a mail is on its way into the session, until an entry shows that it has entered. */
+export interface Handed {
+  readonly by: "message" | "gap" | "tool";
+  /** In ms since 1970. */
+  readonly at: number;
+}
+
+/** A mail that is claimed and not known to be read for good. */
+export interface Unread extends Incoming {
+  /** In `cur/`. */
+  readonly path: string;
+  readonly answered: readonly Answered[];
+  /** Listeners have seen it and left it to us (S9.2). */
+  offered: boolean;
+  handed: Handed | undefined;
+  /** It is in the session, which is not on disk yet: a crash would take it back (S5.5). */
+  entered: boolean;
+}
+
+/** A tool call that waits for the answer to an ask. */
+export interface Wait {
+  readonly target: string;
+  readonly answer: (reply: Envelope, path: string) => void;
+  /** The mailbox is closed, so no answer comes. */
+  readonly abandon: () => void;
+}
+
+/** All that changes in an open mailbox. */
+export interface MailboxState {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly marks: Marks;
+  readonly settings: () => Settings;
+  /** What is open, but for `unread`, which is kept below with its mail. */
+  ledger: Omit<Ledger, "unread">;
+  /** By id, in order of sending. */
+  unread: Map<string, Unread>;
+  /** By the id of the ask. */
+  readonly waits: Map<string, Wait>;
+  hops: Hops;
+  ending: Ending;
+  /** When the last run settled, in ms since 1970; 0 before the first. */
+  settledAt: number;
+  /** The time in the name of the last mail sent; names strictly increase (S2.1). */
+  lastSent: number;
+  /** The ledger could not be written; it is tried again. */
+  unsaved: boolean;
+  /** The problems that were told, so that each is told once. */
+  readonly told: Set<string>;
+}
+
+/** The state of a mailbox that has just been opened. */
+export function newState(host: Host, clock: Clock, settings: () => Settings): MailboxState {
+  return {
+    host,
+    clock,
+    settings,
+    marks: new Marks(() => host.entries()),
+    ledger: emptyLedger(),
+    unread: new Map(),
+    waits: new Map(),
+    hops: NO_HOPS,
+    ending: NO_ENDING,
+    settledAt: 0,
+    lastSent: 0,
+    unsaved: false,
+    told: new Set(),
+  };
+}
+
+/** What the footer counts (S8.2); each number is kept, none is recounted (S8.3). */
+export interface Counts {
+  /** Not yet in the conversation, or entered since the last settle. */
+  readonly pending: number;
+  /** Read before the last settle, ever. */
+  readonly read: number;
+  /** Requests and asks of ours without an answer yet. */
+  readonly awaiting: number;
+}
+
+/** The counts of a mailbox. */
+export function countsOf({ unread, ledger }: MailboxState): Counts {
+  return {
+    pending: unread.size + ledger.entered,
+    read: ledger.read,
+    awaiting: ledger.awaiting.length,
+  };
+}
+
+/**
+ * Writes the ledger.
+ *
+ * @throws the system's error; what is on disk is then the ledger before.
+ */
+export function save(state: MailboxState): void {
+  const { address } = state.host;
+  const unread = [...state.unread.values()].map(({ path }) => basename(path));
+  const write = (): void => {
+    saveLedger(address, { ...state.ledger, unread }, state.settings().durable);
+  };
+  try {
+    write();
+  } catch (error) {
+    // The folder was removed under a running session: it is made again.
+    if (errorCode(error) !== "ENOENT") throw error;
+    makeBoxes(address);
+    write();
+  }
+  state.unsaved = false;
+}
+
+/** Writes the ledger or, where that cannot be done for now, says so and leaves it for later. */
+export function trySave(state: MailboxState): boolean {
+  try {
+    save(state);
+    return true;
+  } catch (error) {
+    state.unsaved = true;
+    tell(state, `mailbox: the ledger cannot be written, and is tried again: ${errorText(error)}`);
+    return false;
+  }
+}
+
+/** From now on the session owes an answer to a request or ask that it has read. */
+export function owe(
+  { ledger }: MailboxState,
+  { id, ts, from, kind }: Envelope & { kind: "request" | "ask" },
+  closed = false,
+): void {
+  if (ledger.owed.some((debt) => debt.id === id)) return;
+  ledger.owed.push({ id, ts, from, kind, held: false, closed });
+}
+
+/** Warns the user, once for each distinct text. */
+export function tell(state: MailboxState, text: string): void {
+  if (state.told.has(text)) return;
+  state.told.add(text);
+  state.host.warn(text);
+}
+
+/** What a new mail of this session says beside its sender, id and time. */
+export interface Draft {
+  readonly to: string;
+  readonly kind: Kind;
+  readonly hops: number;
+  readonly in_reply_to: readonly string[];
+  readonly status: ReplyStatus | "";
+  readonly body: string;
+}
+
+/** An envelope of this session. Its time is later than that of any before it (S2.1). */
+export function newEnvelope(state: MailboxState, draft: Draft): Envelope {
+  state.lastSent = Math.max(state.clock.now(), state.lastSent + 1);
+  return {
+    id: crypto.randomUUID(),
+    from: state.host.address,
+    to: draft.to,
+    kind: draft.kind,
+    hops: draft.hops,
+    in_reply_to: [...draft.in_reply_to],
+    status: draft.status,
+    ts: new Date(state.lastSent).toISOString(),
+    body: draft.body,
+  };
+}

@@ -1,0 +1,161 @@
+import { isAddress } from "../mail/address.ts";
+
+/** The fewest characters of an id that stand for the whole of it (S4.2, S4.7). */
+const SHORT_ID = 8;
+
+/** Longer names are not compared letter by letter. */
+const MAX_NEAR = 100;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A session as far as addressing needs to know it. */
+export interface Addressee {
+  readonly address: string;
+  readonly name?: string | undefined;
+}
+
+/** Thrown when a `to` leads nowhere; the message says what to do instead (S4.3, S4.4, S4.8). */
+export class AddressError extends Error {
+  override name = "AddressError";
+}
+
+/** How a session is called in text: its name, or the first 8 characters of its id (S4.5). */
+export function labelOf(session: Addressee): string {
+  return session.name ?? session.address.slice(0, SHORT_ID);
+}
+
+/**
+ * The address that `to` means, as seen from the session `self`:
+ * a running session's address or any full UUID (S4.1), else a running session's exact name, else
+ * a leading or trailing fragment of at least 8 characters of its id (S4.2, S4.7).
+ *
+ * @throws AddressError when it means none, several, or the session itself.
+ */
+export function resolveAddress(to: string, running: readonly Addressee[], self: string): string {
+  const wanted = to.trim();
+  const exact = running.find(({ address }) => address === wanted)?.address;
+  const found = exact ?? (UUID.test(wanted) ? wanted : undefined);
+  if (found === self) throw new AddressError("A session cannot mail itself.");
+  if (found !== undefined) return found;
+
+  for (const candidates of [byName(wanted, running), byFragment(wanted, running)]) {
+    const others = candidates.filter(({ address }) => address !== self);
+    if (others.length > 1) throw new AddressError(ambiguous(wanted, others));
+    if (others[0]) return others[0].address;
+    if (candidates.length > 0) throw new AddressError("A session cannot mail itself.");
+  }
+  throw new AddressError(
+    unknown(
+      wanted,
+      running.filter(({ address }) => address !== self),
+    ),
+  );
+}
+
+function byName(wanted: string, running: readonly Addressee[]): Addressee[] {
+  return running.filter(({ name }) => name === wanted);
+}
+
+function byFragment(wanted: string, running: readonly Addressee[]): Addressee[] {
+  if (wanted.length < SHORT_ID || !isAddress(wanted)) return [];
+  return running.filter(({ address }) => address.startsWith(wanted) || address.endsWith(wanted));
+}
+
+function ambiguous(wanted: string, candidates: readonly Addressee[]): string {
+  const short = shortIds(candidates.map(({ address }) => address));
+  const list = candidates.map((session) => {
+    const id = short.get(session.address) ?? session.address;
+    return `${session.name ?? "(no name)"} ${session.address} (or just ${id})`;
+  });
+  return `${quote(wanted)} means several running sessions; use one of their ids instead: ${list.join("; ")}.`;
+}
+
+function unknown(wanted: string, others: readonly Addressee[]): string {
+  const near = others
+    .map(({ name }) => name)
+    .filter((name) => name !== undefined && isNear(wanted, name));
+  const hint =
+    near.length > 0
+      ? ` Did you mean ${[...new Set(near)].map((name) => quote(name ?? "")).join(" or ")}?`
+      : "";
+  return (
+    `No running session is called ${quote(wanted)} or has that id.${hint} ` +
+    "A closed session is reached by its full id."
+  );
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
+
+/**
+ * For each id the shortest of its beginnings, of at least 8 characters, that no other id in the
+ * list shares, so that what is shown can be used as a `to` (S4.7).
+ */
+export function shortIds(ids: readonly string[]): Map<string, string> {
+  return new Map(
+    ids.map((id) => {
+      let length = SHORT_ID;
+      while (
+        length < id.length &&
+        ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))
+      ) {
+        length += 1;
+      }
+      return [id, id.slice(0, length)];
+    }),
+  );
+}
+
+/** Whether a name is what someone who typed `wanted` may have meant (S4.8). */
+function isNear(wanted: string, name: string): boolean {
+  if (wanted.length > MAX_NEAR || name.length > MAX_NEAR) return false;
+  const [typed, known] = [wanted.toLowerCase(), name.toLowerCase()];
+  if (typed.length >= 3 && known.includes(typed)) return true;
+  if (known.length >= 3 && typed.includes(known)) return true;
+  return distance(typed, known) <= Math.max(1, Math.floor(known.length / 4));
+}
+
+/** How many letters must be put in, left out, changed or swapped to turn one word into another. */
+function distance(from: string, to: string): number {
+  const width = to.length + 1;
+  const cells = new Uint16Array((from.length + 1) * width);
+  const at = (row: number, column: number): number => cells[row * width + column] ?? 0;
+  for (let row = 0; row <= from.length; row++) {
+    for (let column = 0; column <= to.length; column++) {
+      cells[row * width + column] = cost(row, column);
+    }
+  }
+  return at(from.length, to.length);
+
+  function cost(row: number, column: number): number {
+    if (row === 0 || column === 0) return row + column;
+    const same = from[row - 1] === to[column - 1];
+    const swapped =
+      row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+    return Math.min(
+      at(row - 1, column) + 1,
+      at(row, column - 1) + 1,
+      at(row - 1, column - 1) + (same ? 0 : 1),
+      swapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+    );
+  }
+}
+
+/**
+ * Whether `from`, were it to wait on `target`, would wait on itself through any chain of
+ * sessions that each wait on the next (S7.3).
+ */
+export function closesRing(
+  from: string,
+  target: string,
+  waitingOn: ReadonlyMap<string, string>,
+): boolean {
+  const passed = new Set<string>();
+  for (let next: string | undefined = target; next; next = waitingOn.get(next)) {
+    if (next === from) return true;
+    if (passed.has(next)) return false;
+    passed.add(next);
+  }
+  return false;
+}

@@ -1,0 +1,109 @@
+import { readdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { Type, type Static } from "typebox";
+import { Value } from "typebox/value";
+import { isAddress } from "../mail/address.ts";
+import { readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
+import { runningFolder } from "../mail/root.ts";
+import { isRunning, startTokens } from "./process.ts";
+
+const MAX_RECORD_BYTES = 64 * 1024;
+
+const RecordSchema = Type.Object({
+  address: Type.String(),
+  name: Type.Optional(Type.String()),
+  cwd: Type.String(),
+  pid: Type.Integer({ minimum: 1 }),
+  /** Opaque token of the process's start time; empty where the platform has none (S3.2). */
+  started: Type.String(),
+  state: Type.Union([Type.Literal("idle"), Type.Literal("busy")]),
+  /** The address whose answer the session waits for, or empty. */
+  waitingOn: Type.String(),
+  updated: Type.String(),
+});
+
+/** One running session, as it tells the others (S3.1). The field names are a contract. */
+export type SessionRecord = Static<typeof RecordSchema>;
+
+function recordPath(address: string): string {
+  return join(runningFolder(), `${address}.json`);
+}
+
+/** The start token of this process, for its own records. */
+export function ownStartToken(): string {
+  return startTokens([process.pid]).get(process.pid) ?? "";
+}
+
+/**
+ * Writes a record, `0600`, through a temporary file and a rename. It is not flushed to disk:
+ * after a power cut no session runs, and a record of one would only be in the way.
+ */
+export function writeRecord(record: SessionRecord): void {
+  replaceFile(recordPath(record.address), JSON.stringify(record), false);
+}
+
+/** Removes the record of an address when it is of this process; one of another stays (S3.3). */
+export function removeOwnRecord(address: string): void {
+  if (readRecord(address)?.pid === process.pid) {
+    whenThere(() => {
+      unlinkSync(recordPath(address));
+    }, undefined);
+  }
+}
+
+/** The record of an address while its process runs; that of one which is gone is deleted (S3.2). */
+export function runningRecord(address: string): SessionRecord | undefined {
+  return onlyRunning([readRecord(address)])[0];
+}
+
+/** The records of all running sessions, in order of their addresses; others are deleted (S3.2). */
+export function runningRecords(): SessionRecord[] {
+  const addresses = whenThere(() => readdirSync(runningFolder()), [])
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => name.slice(0, -".json".length))
+    .filter(isAddress)
+    .sort();
+  return onlyRunning(addresses.map(readRecord));
+}
+
+function onlyRunning(records: readonly (SessionRecord | undefined)[]): SessionRecord[] {
+  const found = records.filter((record) => record !== undefined);
+  const tokens = startTokens(found.map(({ pid }) => pid));
+  return found.filter((record) => {
+    if (isRunning(record.pid, record.started, tokens)) return true;
+    removeDead(record);
+    return false;
+  });
+}
+
+/** Deletes the record of a process that is gone, unless another process has replaced it since. */
+function removeDead(dead: SessionRecord): void {
+  const now = readRecord(dead.address);
+  if (now?.pid !== dead.pid || now.started !== dead.started) return;
+  try {
+    unlinkSync(recordPath(dead.address));
+  } catch {
+    // Whoever reads it next tries again.
+  }
+}
+
+function readRecord(address: string): SessionRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
+    return Value.Check(RecordSchema, record) && record.address === address ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A session whose record was not touched for this long does not respond (S3.5). */
+const SILENT_AFTER = 90_000;
+
+/**
+ * What a running session does, in words for a list.
+ *
+ * @param now in ms since 1970.
+ */
+export function stateOf({ state, updated }: SessionRecord, now: number): string {
+  return now - Date.parse(updated) > SILENT_AFTER ? "not responding" : state;
+}

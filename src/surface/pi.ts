@@ -1,0 +1,96 @@
+import {
+  type ExtensionAPI,
+  type ExtensionContext,
+  getAgentDir,
+  type MessageEndEvent,
+  type TurnEndEvent,
+  type TurnEndEventResult,
+  VERSION,
+} from "@earendil-works/pi-coding-agent";
+import { existsSync } from "node:fs";
+import { ENTRY_TYPE, type Host, type Injection } from "../mailbox/host.ts";
+import type { GapMail } from "../mailbox/conversation.ts";
+import type { Ending } from "../turn/run.ts";
+
+/** The first Pi whose turn boundaries take entries in, without which mail can be lost. */
+export const LEAST_PI = "0.87.0";
+
+/** Whether the running Pi is older than {@link LEAST_PI}. */
+export function piIsTooOld(version: string = VERSION): boolean {
+  const least = LEAST_PI.split(".").map(Number);
+  const running = version.split(/[.+-]/).slice(0, least.length).map(Number);
+  const differs = least.findIndex((number, position) => running[position] !== number);
+  return differs >= 0 && !((running[differs] ?? 0) > (least[differs] ?? 0));
+}
+
+/** What a mailbox needs of Pi, for the session of this context. */
+export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
+  const { sessionManager } = context;
+  return {
+    address: sessionManager.getSessionId(),
+    cwd: context.cwd,
+    canWake: context.hasUI,
+    agentFolder: getAgentDir(),
+    name: () => sessionManager.getSessionName(),
+    isIdle: () => context.isIdle(),
+    isOnDisk: () => {
+      // Pi makes the file with the first message of the model, and appends to it from then on.
+      const file = sessionManager.getSessionFile();
+      return file === undefined || existsSync(file);
+    },
+    entries: () => sessionManager.getEntries(),
+    append: (mail) => {
+      // Not a follow-up, which would cost a request of its own if a run were on after all.
+      pi.sendMessage(messageOf(mail), { triggerTurn: false });
+    },
+    wake: (mail) => {
+      pi.sendMessage(messageOf(mail), { triggerTurn: true, deliverAs: "steer" });
+    },
+    mark: (id) => {
+      pi.appendEntry(ENTRY_TYPE, { id });
+    },
+    emit: (channel, payload) => {
+      pi.events.emit(channel, payload);
+    },
+    warn: (text) => {
+      tellUser(context, text, "warning");
+    },
+    showStatus: (text) => {
+      context.ui.setStatus(ENTRY_TYPE, text);
+    },
+  };
+}
+
+/** Tells the user something; where there is no interface, on standard error. */
+export function tellUser(
+  context: ExtensionContext,
+  text: string,
+  level: "info" | "warning" | "error",
+): void {
+  if (context.hasUI) context.ui.notify(text, level);
+  else process.stderr.write(`${text}\n`);
+}
+
+/** What a `turn_end` returns so that mail enters behind its tool results. */
+export function asBoundary(
+  entries: TurnEndEvent["entries"],
+  gap: GapMail | undefined,
+): TurnEndEventResult | undefined {
+  if (!gap || gap.mails.length === 0) return undefined;
+  const mails = gap.mails.map((mail) => ({ type: "custom_message" as const, ...messageOf(mail) }));
+  return {
+    entries: [...entries, ...mails],
+    ...(gap.wake ? { continue: true } : {}),
+  };
+}
+
+function messageOf({ content, details }: Injection) {
+  return { customType: ENTRY_TYPE, content, display: true, details };
+}
+
+/** What a message of the model says of its run's end; `undefined` for every other message. */
+export function endingOf(message: MessageEndEvent["message"]): Ending | undefined {
+  if (message.role !== "assistant") return undefined;
+  const texts = message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return { text: texts.join("\n"), stopReason: message.stopReason, error: message.errorMessage };
+}

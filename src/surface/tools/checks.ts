@@ -1,0 +1,42 @@
+import type { Mailbox } from "../../mailbox/mailbox.ts";
+import { labelOf, resolveAddress } from "../../sessions/addressing.ts";
+import { runningRecords, type SessionRecord } from "../../sessions/record.ts";
+import { cleanValue } from "../../turn/text.ts";
+
+/** Who a mail goes to: an address, how to call it, and its record when it runs. */
+export interface Recipient {
+  readonly address: string;
+  readonly label: string;
+  readonly record: SessionRecord | undefined;
+}
+
+/**
+ * The recipient that `to` means, among the sessions that run now.
+ *
+ * @throws AddressError when it means none, several, or this session (S4).
+ */
+export function findRecipient(
+  mailbox: Mailbox,
+  to: string,
+  running: readonly SessionRecord[] = runningRecords(),
+): Recipient {
+  const address = resolveAddress(to, running, mailbox.address);
+  const record = running.find((other) => other.address === address);
+  return { address, label: cleanValue(labelOf(record ?? { address })), record };
+}
+
+/** @throws when there is nothing in a text. */
+export function refuseEmpty(text: string): void {
+  if (text.trim() === "") throw new Error("Nothing was sent: the message is empty. Write one.");
+}
+
+/** @throws when the run was set off by mail that has passed through too many models (S10.2). */
+export function refuseHops(mailbox: Mailbox): void {
+  const { hopLimit } = mailbox.settings();
+  if (mailbox.hops < hopLimit) return;
+  throw new Error(
+    `Nothing was sent: this run comes from a chain of ${String(mailbox.hops)} mails between models, ` +
+      `and hopLimit is ${String(hopLimit)}. ` +
+      "End your turn; a person typing in either session starts the count again.",
+  );
+}
