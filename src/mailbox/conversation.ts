@@ -30,12 +30,17 @@ export interface Surroundings {
 /** What each moment of a session's conversation means for its mail. No method throws. */
 export class Conversation {
   readonly #in: Surroundings;
-  #busy = false;
+  #running = false;
   #aborted = false;
   #cancelLook: Cancel = () => undefined;
 
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
+  }
+
+  /** Whether a run is on. */
+  get isRunning(): boolean {
+    return this.#running;
   }
 
   /** The user has typed something that starts or steers a run (S10.1). */
@@ -45,8 +50,8 @@ export class Conversation {
   }
 
   runStarted(): void {
-    if (this.#busy) return;
-    this.#busy = true;
+    if (this.#running) return;
+    this.#running = true;
     this.#in.guarded(() => {
       this.#in.presence.show({ state: "busy" });
     });
@@ -93,7 +98,7 @@ export class Conversation {
   settled(aborted: boolean): void {
     const { state, presence, guarded, look } = this.#in;
     const stopped = aborted || this.#aborted;
-    this.#busy = false;
+    this.#running = false;
     this.#aborted = false;
     guarded(() => {
       settleRun(state, stopped);

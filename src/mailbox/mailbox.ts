@@ -111,9 +111,9 @@ export class Mailbox {
     return this.#presence.waitingOn;
   }
 
-  /** The hop count of the run that is on, or 0 (S10.1). */
+  /** The hop count of the run that is on; 0 without one (S10.1). */
   get hops(): number {
-    return hopCount(this.#state.hops);
+    return this.conversation.isRunning ? hopCount(this.#state.hops) : 0;
   }
 
   /** The settings, read anew; each problem in them is told once (S12.1). */

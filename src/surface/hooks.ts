@@ -37,9 +37,13 @@ export function registerHooks(pi: ExtensionAPI, session: Session): Cancel {
     }),
     pi.events.on("message:scan", (event) => {
       if (!isObject(event)) return;
-      session.mailbox.scan();
       const scan: ScanEvent = event;
-      scan.scanned = true;
+      try {
+        session.mailbox.scan();
+        scan.scanned = true;
+      } catch {
+        // Not scanned; what keeps mail from being claimed is told by the mailbox itself.
+      }
     }),
   ];
   return () => {
