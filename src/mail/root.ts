@@ -1,7 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { isAddress } from "./address.ts";
+import { flushFolder } from "./disk.ts";
 
 /** Why a session has no mailbox; the message completes "mailbox is off: …" (S1.5). */
 export class MailboxOff extends Error {
@@ -57,11 +58,18 @@ export function boxesOf(address: string): Boxes {
   };
 }
 
-/** Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their paths. */
-export function makeBoxes(address: string): Boxes {
+/**
+ * Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their
+ * paths. With `durable`, folders that were made survive a power cut (S1.6).
+ */
+export function makeBoxes(address: string, durable = false): Boxes {
   const boxes = boxesOf(address);
+  let made = false;
   for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
-    mkdirSync(box, { recursive: true, mode: 0o700 });
+    if (mkdirSync(box, { recursive: true, mode: 0o700 }) !== undefined) made = true;
+  }
+  if (made && durable) {
+    for (const parent of [boxes.folder, mailRoot(), dirname(mailRoot())]) flushFolder(parent);
   }
   return boxes;
 }

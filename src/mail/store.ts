@@ -84,7 +84,7 @@ function deliver(address: string, name: string, text: string, durable: boolean):
 }
 
 function place(address: string, name: string, text: string, durable: boolean): void {
-  const boxes = makeBoxes(address);
+  const boxes = makeBoxes(address, durable);
   const written = join(boxes.tmp, name);
   const delivered = join(boxes.new, name);
   writeNewFile(written, text, durable);

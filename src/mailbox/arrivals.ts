@@ -29,9 +29,13 @@ export interface Inbound {
  * @returns how many files were claimed or set aside.
  */
 export function claimArrivals(state: MailboxState): number {
-  state.marks.refresh();
   const before = state.unread;
-  const known = (id: string): boolean => state.marks.isRead(id) || before.has(id);
+  let looked = false;
+  const known = (id: string): boolean => {
+    if (!looked) state.marks.refresh();
+    looked = true;
+    return state.marks.isRead(id) || before.has(id);
+  };
   const claimed = claim(state.host.address, known, (mails) => {
     const { awaiting } = state.ledger;
     state.unread = new Map(before);
