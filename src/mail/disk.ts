@@ -30,19 +30,25 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The codes of a path that leads nowhere: through a file, or a link to itself, as well. */
+const NOT_THERE: readonly unknown[] = ["ENOENT", "ENOTDIR", "ELOOP"];
+
 /** Runs `read` and gives `fallback` instead when what it looks for is not there. */
 export function whenThere<T>(read: () => T, fallback: T): T {
   try {
     return read();
   } catch (error) {
-    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return fallback;
+    if (NOT_THERE.includes(errorCode(error))) return fallback;
     throw error;
   }
 }
 
 /** Whether anything of that name is there; links are not followed. */
 export function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return whenThere(() => {
+    lstatSync(path);
+    return true;
+  }, false);
 }
 
 /**

@@ -79,14 +79,14 @@ export function parseEnvelope(text: string): Envelope {
     throw new EnvelopeError("it is not an object");
   }
   const fields: Partial<Record<keyof Envelope, unknown>> = raw;
-  const answered = fields.in_reply_to ?? [];
+  const answered = fields.in_reply_to === undefined ? [] : fields.in_reply_to;
   const kind = readKind(fields.kind, fields.hops, answered);
   const envelope = {
     id: fields.id,
     from: typeof fields.from === "string" && isAddress(fields.from) ? fields.from : undefined,
     to: typeof fields.to === "string" ? fields.to : "",
     kind,
-    hops: fields.hops ?? 0,
+    hops: fields.hops === undefined ? 0 : fields.hops,
     in_reply_to: answered,
     status: kind === "reply" ? readStatus(fields.status) : "",
     ts: typeof fields.ts === "string" && !Number.isNaN(Date.parse(fields.ts)) ? fields.ts : "",
@@ -118,7 +118,7 @@ function readStatus(status: unknown): ReplyStatus {
  */
 export function sentAt({ ts }: Pick<Envelope, "ts">): number | undefined {
   const time = Date.parse(ts);
-  return Number.isInteger(time) && time >= 0 ? time : undefined;
+  return time >= 0 && time < 1e15 ? time : undefined;
 }
 
 /**

@@ -98,7 +98,8 @@ export function rebuildLedger(address: string, marks: ReadMarks): Ledger {
   const answered = new Set<string>();
   for (const { envelope, path } of mailIn(boxes.cur)) {
     const { id, ts, kind, from } = envelope;
-    for (const request of kind === "reply" ? envelope.in_reply_to : []) answered.add(request);
+    for (const request of kind === "reply" ? envelope.in_reply_to : [])
+      answered.add(`${from} ${request}`);
     if (!marks.isRead(id)) ledger.unread.push(basename(path));
     else {
       ledger.read += 1;
@@ -109,7 +110,7 @@ export function rebuildLedger(address: string, marks: ReadMarks): Ledger {
   }
   for (const { envelope } of mailIn(boxes.sent)) {
     const { id, ts, kind, to } = envelope;
-    if ((kind === "request" || kind === "ask") && !answered.has(id)) {
+    if ((kind === "request" || kind === "ask") && !answered.has(`${to} ${id}`)) {
       ledger.awaiting.push({ id, ts, kind, to });
     }
   }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAddress } from "./address.ts";
-import { whenThere } from "./disk.ts";
+import { isThere, whenThere } from "./disk.ts";
 import { loadLedger } from "./ledger.ts";
 import { boxesOf, mailRoot, makeBoxes } from "./root.ts";
 import { waiting } from "./store.ts";
@@ -60,9 +60,21 @@ function isPrunable(address: string, { isInUse, olderThan, now }: PruneOptions):
   return now - last > olderThan;
 }
 
-/** Undoes the move for a session that started at that moment. */
+/** Undoes the move for a session that started at that moment, and may have made its folder anew. */
 function putBack(address: string, aside: string): void {
-  renameSync(aside, boxesOf(address).folder);
+  const boxes = makeBoxes(address);
+  for (const box of ["new", "cur", "sent"] as const) {
+    for (const name of whenThere(() => readdirSync(join(aside, box)), [])) {
+      if (!isThere(join(boxes[box], name)))
+        renameSync(join(aside, box, name), join(boxes[box], name));
+    }
+  }
+  if (!isThere(boxes.ledger)) {
+    whenThere(() => {
+      renameSync(join(aside, "ledger.json"), boxes.ledger);
+    }, undefined);
+  }
+  rmSync(aside, { recursive: true, force: true });
 }
 
 /** Removes a folder that was moved aside, and puts back the mail in it; whether none was there. */

@@ -85,7 +85,8 @@ function deliver(address: string, name: string, text: string, durable: boolean):
 
 function place(address: string, name: string, text: string, durable: boolean): void {
   const boxes = makeBoxes(address, durable);
-  const written = join(boxes.tmp, name);
+  // Under a name of its own, so that what a crash left there is in nobody's way.
+  const written = join(boxes.tmp, randomUUID());
   const delivered = join(boxes.new, name);
   writeNewFile(written, text, durable);
   try {
@@ -163,6 +164,7 @@ export function claim(
     }
   }
   const claims = [...found.values()];
+  if (claims.length + bad.length + again.length > 0) makeBoxes(address);
   if (claims.length > 0) commit(claims.map(({ mail }) => mail));
 
   const mails: Mail[] = [];
@@ -196,7 +198,7 @@ function readWaiting(path: string): Envelope | string | undefined {
 /** Moves a file into `cur/` without ever replacing one there. */
 function putAside(from: string, cur: string): string {
   const plain = join(cur, basename(from));
-  const path = isThere(plain) ? `${plain}.${randomUUID()}` : plain;
+  const path = isThere(plain) ? join(cur, `aside-${randomUUID()}`) : plain;
   renameSync(from, path);
   return path;
 }

@@ -34,8 +34,10 @@ export function watchFolder(folder: string, clock: Clock, look: () => boolean): 
   };
   const poll = (interval: number): void => {
     cancelPoll();
+    if (closed) return;
     cancelPoll = clock.every(interval, () => {
       const found = look();
+      if (closed) return;
       if (found) unlisten();
       if (!watcher) listen();
       if (found && interval !== POLL) poll(POLL);

@@ -92,7 +92,7 @@ function unreadOf(state: MailboxState, { envelope, path }: Mail): Unread {
     path,
     answered,
     late: answered.some(({ copy }) => copy?.envelope.kind === "ask"),
-    offered: false,
+    offered: "no",
     handed: undefined,
     entered: false,
   };
@@ -160,7 +160,7 @@ function resumeUnread(state: MailboxState, name: string, closed: boolean): void 
 /** Shows listeners, and the asks that wait, the mail that they have not seen yet. */
 export function offerAll(state: MailboxState): void {
   for (const mail of [...state.unread.values()]) {
-    if (mail.offered || mail.handed || mail.entered) continue;
+    if (mail.offered !== "no" || mail.handed || mail.entered) continue;
     const wait = waitFor(state, mail);
     if (wait) {
       mail.handed = { by: "tool", at: state.clock.now() };
@@ -179,7 +179,6 @@ function waitFor(state: MailboxState, { envelope }: Unread): Wait | undefined {
 }
 
 function offer(state: MailboxState, mail: Unread): void {
-  mail.offered = true;
   const requests = mail.answered.flatMap(({ copy }) => (copy ? [copy] : []));
   const inbound: Inbound = {
     envelope: mail.envelope,
@@ -187,7 +186,14 @@ function offer(state: MailboxState, mail: Unread): void {
     requests,
     handled: false,
   };
-  state.host.emit(INBOUND, inbound);
+  mail.offered = "now";
+  state.offering += 1;
+  try {
+    state.host.emit(INBOUND, inbound);
+  } finally {
+    state.offering -= 1;
+    mail.offered = "yes";
+  }
   if (inbound.handled) takenOver(state, mail);
 }
 

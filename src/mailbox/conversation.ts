@@ -1,6 +1,6 @@
 import type { Cancel } from "../clock.ts";
-import { withUser } from "../turn/hops.ts";
-import { type Ending, withMessage } from "../turn/run.ts";
+import { NO_HOPS, withUser } from "../turn/hops.ts";
+import { type Ending, NO_ENDING, withMessage } from "../turn/run.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { confirmRead, deliverGap } from "./delivery.ts";
 import type { Injection } from "./host.ts";
@@ -30,7 +30,6 @@ export interface Surroundings {
 /** What each moment of a session's conversation means for its mail. No method throws. */
 export class Conversation {
   readonly #in: Surroundings;
-  #running = false;
   #aborted = false;
   #cancelLook: Cancel = () => undefined;
 
@@ -40,7 +39,7 @@ export class Conversation {
 
   /** Whether a run is on. */
   get isRunning(): boolean {
-    return this.#running;
+    return this.#in.state.running;
   }
 
   /** The user has typed something that starts or steers a run (S10.1). */
@@ -50,8 +49,9 @@ export class Conversation {
   }
 
   runStarted(): void {
-    if (this.#running) return;
-    this.#running = true;
+    const { state } = this.#in;
+    if (state.running) return;
+    state.running = true;
     this.#in.guarded(() => {
       this.#in.presence.show({ state: "busy" });
     });
@@ -98,11 +98,15 @@ export class Conversation {
   settled(aborted: boolean): void {
     const { state, presence, guarded, look } = this.#in;
     const stopped = aborted || this.#aborted;
-    this.#running = false;
+    state.running = false;
     this.#aborted = false;
     guarded(() => {
       settleRun(state, stopped);
     });
+    // Also for a run that was not this mailbox's to answer, or could not be seen to.
+    state.hops = NO_HOPS;
+    state.ending = NO_ENDING;
+    state.settledAt = state.clock.now();
     guarded(() => {
       presence.show({ state: "idle" });
     });

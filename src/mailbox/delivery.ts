@@ -4,7 +4,7 @@ import { runningRecord } from "../sessions/record.ts";
 import { withMail } from "../turn/hops.ts";
 import { type Boundary, intake, isOwed, wakes } from "../turn/intake.ts";
 import { labelMail, type Sender } from "../turn/label.ts";
-import { cleanValue } from "../turn/text.ts";
+import { cleanValue } from "../text.ts";
 import type { Injection } from "./host.ts";
 import { type Handed, type MailboxState, owe, trySave, type Unread } from "./state.ts";
 
@@ -44,7 +44,8 @@ export function confirmRead(state: MailboxState): void {
  */
 export function deliverIdle(state: MailboxState): void {
   confirmRead(state);
-  if (!state.host.isIdle()) return;
+  // Until a run's settling is seen to, what enters would be taken for a part of it (S6.9).
+  if (state.running || state.offering > 0 || !state.host.isIdle()) return;
   takeBackLost(state);
   if (isStarting(state)) return;
   // In print mode Pi ends with the user's prompt: what is there before it goes along, the rest waits.
@@ -64,7 +65,10 @@ export function deliverStopped(state: MailboxState): void {
 export function deliverGap(state: MailboxState): { mails: Injection[]; wake: boolean } {
   const { enter, wake } = intake(readyMail(state), "gap");
   const mails = enter.map((mail) => injection(state, mail));
-  for (const mail of enter) handOver(state, mail, "gap");
+  for (const mail of enter) {
+    handOver(state, mail, "gap");
+    countHops(state, mail);
+  }
   return { mails, wake };
 }
 
@@ -79,7 +83,7 @@ export function takeBackUntaken(state: MailboxState): void {
 /** Unread mail that may enter now, in order of sending. */
 export function readyMail(state: MailboxState): Unread[] {
   return [...state.unread.values()]
-    .filter(({ offered, handed, entered }) => offered && !handed && !entered)
+    .filter(({ offered, handed, entered }) => offered === "yes" && !handed && !entered)
     .sort((one, other) => (sentAt(one.envelope) ?? 0) - (sentAt(other.envelope) ?? 0));
 }
 
@@ -92,6 +96,7 @@ function putIn(state: MailboxState, boundary: Boundary): void {
   for (const [position, mail] of enter.entries()) {
     const entering = injection(state, mail);
     handOver(state, mail, "message");
+    if (boundary !== "stopped") countHops(state, mail);
     if (wake && position === last) state.host.wake(entering);
     else state.host.append(entering);
   }
@@ -100,6 +105,10 @@ function putIn(state: MailboxState, boundary: Boundary): void {
 
 function handOver(state: MailboxState, mail: Unread, by: Handed["by"]): void {
   mail.handed = { by, at: state.clock.now() };
+}
+
+/** The mail starts or steers a run (S10.1). */
+function countHops(state: MailboxState, mail: Unread): void {
   if (wakes(mail)) state.hops = withMail(state.hops, mail.envelope.hops);
 }
 

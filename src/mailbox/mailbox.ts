@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { readSettings, type Settings } from "../config.ts";
-import { errorText } from "../mail/disk.ts";
+import { errorCode, errorText } from "../mail/disk.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import type { Owed } from "../mail/ledger.ts";
 import { prune } from "../mail/prune.ts";
@@ -201,9 +201,10 @@ export class Mailbox {
   }
 
   #serve(): void {
+    const { clock, running } = this.#state;
+    this.#presence.show({ state: running ? "busy" : "idle" });
     this.#phase = "opened";
-    this.#presence.show();
-    const { clock } = this.#state;
+    for (const cancel of this.#cancels.splice(0)) cancel();
     const { new: box } = makeBoxes(this.address);
     this.#cancels.push(
       watchFolder(box, clock, () => this.look() > 0),
@@ -221,7 +222,7 @@ export class Mailbox {
     try {
       if (this.#presence.otherProcess() === undefined) this.#serve();
     } catch (error) {
-      tell(this.#state, `mailbox: ${errorText(error)}`);
+      this.#tell(error);
     }
   }
 
@@ -265,9 +266,14 @@ export class Mailbox {
       this.#makeReady();
       run();
     } catch (error) {
-      tell(this.#state, `mailbox: ${errorText(error)}`);
+      this.#tell(error);
     }
     this.#showCounts();
+  }
+
+  #tell(error: unknown): void {
+    // The system names a temporary file, another each time.
+    tell(this.#state, `mailbox: ${errorText(error)}`, errorCode(error));
   }
 
   #showCounts(): void {

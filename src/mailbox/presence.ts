@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import {
+  hasRecord,
   ownStartToken,
   removeOwnRecord,
   runningRecord,
@@ -36,10 +37,11 @@ export class Presence {
     return pid === process.pid ? undefined : pid;
   }
 
-  /** Writes the record, with what has changed. */
+  /** Writes the record, with what has changed; another process's record stays (S3.3). */
   show(change: Partial<Pick<SessionRecord, "state" | "waitingOn">> = {}): void {
     this.#state = change.state ?? this.#state;
     this.#waitingOn = change.waitingOn ?? this.#waitingOn;
+    if (this.otherProcess() !== undefined) return;
     this.#started ??= ownStartToken();
     this.#written = this.#clock.now();
     const name = this.#host.name();
@@ -55,9 +57,13 @@ export class Presence {
     });
   }
 
-  /** Writes the record again when it has been a while, so that others see that we respond (S3.5). */
+  /**
+   * Writes the record again when it is gone, and when it has been a while, so that others see
+   * that we respond (S3.5).
+   */
   beat(): void {
-    if (this.#clock.now() - this.#written >= BEAT) this.show();
+    const isDue = this.#clock.now() - this.#written >= BEAT;
+    if (isDue || !hasRecord(this.#host.address)) this.show();
   }
 
   /** Removes the record; another process's stays (S3.3). */

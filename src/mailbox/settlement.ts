@@ -1,7 +1,6 @@
 import type { Envelope } from "../mail/envelope.ts";
-import { NO_HOPS } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
-import { NO_ENDING, outcomeOf } from "../turn/run.ts";
+import { outcomeOf } from "../turn/run.ts";
 import { refuseUnread, settle } from "../turn/settle.ts";
 import { confirmRead, deliverStopped, readyMail, takeBackUntaken } from "./delivery.ts";
 import { offerAll } from "./arrivals.ts";
@@ -27,9 +26,6 @@ export function settleRun(state: MailboxState, aborted: boolean): void {
 
   state.ledger.read += state.ledger.entered;
   state.ledger.entered = 0;
-  state.hops = NO_HOPS;
-  state.ending = NO_ENDING;
-  state.settledAt = state.clock.now();
   if (trySave(state)) flushOutbox(state);
   for (const { id } of refused) state.host.mark(id);
   if (outcome.status === "stopped") deliverStopped(state);

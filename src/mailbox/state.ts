@@ -6,6 +6,7 @@ import { errorCode, errorText } from "../mail/disk.ts";
 import type { Envelope, Kind, ReplyStatus } from "../mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../mail/ledger.ts";
 import { makeBoxes } from "../mail/root.ts";
+import { nextStamp } from "../mail/stamp.ts";
 import { Marks } from "./marks.ts";
 import { type Hops, NO_HOPS } from "../turn/hops.ts";
 import type { Incoming } from "../turn/intake.ts";
@@ -24,8 +25,8 @@ export interface Unread extends Incoming {
   /** In `cur/`. */
   readonly path: string;
   readonly answered: readonly Answered[];
-  /** Listeners have seen it and left it to us (S9.2). */
-  offered: boolean;
+  /** Whether listeners have seen it and left it to us (S9.2). */
+  offered: "no" | "now" | "yes";
   handed: Handed | undefined;
   /** It is in the session, which is not on disk yet: a crash would take it back (S5.5). */
   entered: boolean;
@@ -51,15 +52,17 @@ export interface MailboxState {
   unread: Map<string, Unread>;
   /** By the id of the ask. */
   readonly waits: Map<string, Wait>;
+  /** A run is on: it has started, and its settling has not been seen to yet. */
+  running: boolean;
+  /** How many mails listeners are being shown right now; they may act on the mailbox meanwhile. */
+  offering: number;
   hops: Hops;
   ending: Ending;
   /** When the last run settled, in ms since 1970; 0 before the first. */
   settledAt: number;
-  /** The time in the name of the last mail sent; names strictly increase (S2.1). */
-  lastSent: number;
   /** The ledger could not be written; it is tried again. */
   unsaved: boolean;
-  /** The problems that were told, so that each is told once. */
+  /** The problems that were told and are not over, so that each is told once. */
   readonly told: Set<string>;
 }
 
@@ -73,10 +76,11 @@ export function newState(host: Host, clock: Clock, settings: () => Settings): Ma
     ledger: emptyLedger(),
     unread: new Map(),
     waits: new Map(),
+    running: false,
+    offering: 0,
     hops: NO_HOPS,
     ending: NO_ENDING,
     settledAt: 0,
-    lastSent: 0,
     unsaved: false,
     told: new Set(),
   };
@@ -121,7 +125,10 @@ export function save(state: MailboxState): void {
     write();
   }
   state.unsaved = false;
+  state.told.delete(UNSAVED);
 }
+
+const UNSAVED = "unsaved ledger";
 
 /** Writes the ledger or, where that cannot be done for now, says so and leaves it for later. */
 export function trySave(state: MailboxState): boolean {
@@ -130,7 +137,8 @@ export function trySave(state: MailboxState): boolean {
     return true;
   } catch (error) {
     state.unsaved = true;
-    tell(state, `mailbox: the ledger cannot be written, and is tried again: ${errorText(error)}`);
+    const text = `mailbox: the ledger cannot be written, and is tried again: ${errorText(error)}`;
+    tell(state, text, UNSAVED);
     return false;
   }
 }
@@ -145,10 +153,14 @@ export function owe(
   ledger.owed.push({ id, ts, from, kind, held: false, closed });
 }
 
-/** Warns the user, once for each distinct text. */
-export function tell(state: MailboxState, text: string): void {
-  if (state.told.has(text)) return;
-  state.told.add(text);
+/**
+ * Warns the user, once for each problem.
+ *
+ * @param problem names it where the text differs from one time to the next.
+ */
+export function tell(state: MailboxState, text: string, problem = text): void {
+  if (state.told.has(problem)) return;
+  state.told.add(problem);
   state.host.warn(text);
 }
 
@@ -164,7 +176,6 @@ export interface Draft {
 
 /** An envelope of this session. Its time is later than that of any before it (S2.1). */
 export function newEnvelope(state: MailboxState, draft: Draft): Envelope {
-  state.lastSent = Math.max(state.clock.now(), state.lastSent + 1);
   return {
     id: crypto.randomUUID(),
     from: state.host.address,
@@ -173,7 +184,7 @@ export function newEnvelope(state: MailboxState, draft: Draft): Envelope {
     hops: draft.hops,
     in_reply_to: [...draft.in_reply_to],
     status: draft.status,
-    ts: new Date(state.lastSent).toISOString(),
+    ts: new Date(nextStamp(state.clock.now())).toISOString(),
     body: draft.body,
   };
 }

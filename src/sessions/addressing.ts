@@ -1,4 +1,5 @@
 import { isAddress } from "../mail/address.ts";
+import { cleanValue } from "../text.ts";
 
 /** The fewest characters of an id that stand for the whole of it (S4.2, S4.7). */
 const SHORT_ID = 8;
@@ -34,13 +35,13 @@ export function labelOf(session: Addressee): string {
 export function resolveAddress(to: string, running: readonly Addressee[], self: string): string {
   const wanted = to.trim();
   const exact = running.find(({ address }) => address === wanted)?.address;
-  const found = exact ?? (UUID.test(wanted) ? wanted : undefined);
+  const found = exact ?? (UUID.test(wanted) ? asRunning(wanted, running) : undefined);
   if (found === self) throw new AddressError("A session cannot mail itself.");
   if (found !== undefined) return found;
 
   for (const candidates of [byName(wanted, running), byFragment(wanted, running)]) {
     const others = candidates.filter(({ address }) => address !== self);
-    if (others.length > 1) throw new AddressError(ambiguous(wanted, others));
+    if (others.length > 1) throw new AddressError(ambiguous(wanted, others, running));
     if (others[0]) return others[0].address;
     if (candidates.length > 0) throw new AddressError("A session cannot mail itself.");
   }
@@ -61,11 +62,15 @@ function byFragment(wanted: string, running: readonly Addressee[]): Addressee[] 
   return running.filter(({ address }) => address.startsWith(wanted) || address.endsWith(wanted));
 }
 
-function ambiguous(wanted: string, candidates: readonly Addressee[]): string {
-  const short = shortIds(candidates.map(({ address }) => address));
-  const list = candidates.map((session) => {
-    const id = short.get(session.address) ?? session.address;
-    return `${session.name ?? "(no name)"} ${session.address} (or just ${id})`;
+function ambiguous(
+  wanted: string,
+  candidates: readonly Addressee[],
+  running: readonly Addressee[],
+): string {
+  const short = shortIds(running.map(({ address }) => address));
+  const list = candidates.map(({ address, name }) => {
+    const called = name === undefined ? "(no name)" : cleanValue(name);
+    return `${called} ${address} (or just ${short.get(address) ?? address})`;
   });
   return `${quote(wanted)} means several running sessions; use one of their ids instead: ${list.join("; ")}.`;
 }
@@ -85,25 +90,32 @@ function unknown(wanted: string, others: readonly Addressee[]): string {
 }
 
 function quote(text: string): string {
-  return JSON.stringify(text);
+  return JSON.stringify(cleanValue(text));
+}
+
+/** A UUID means the same in capitals; a session that runs decides how it is written. */
+function asRunning(uuid: string, running: readonly Addressee[]): string {
+  const same = running.find(({ address }) => address.toLowerCase() === uuid.toLowerCase());
+  return same?.address ?? uuid;
 }
 
 /**
- * For each id the shortest of its beginnings, of at least 8 characters, that no other id in the
- * list shares, so that what is shown can be used as a `to` (S4.7).
+ * For each id the shortest of its beginnings, of at least 8 characters, with which no other id in
+ * the list begins or ends, so that what is shown can be used as a `to` (S4.7).
  */
 export function shortIds(ids: readonly string[]): Map<string, string> {
   return new Map(
     ids.map((id) => {
       let length = SHORT_ID;
-      while (
-        length < id.length &&
-        ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))
-      ) {
-        length += 1;
-      }
+      while (length < id.length && isShared(id, id.slice(0, length), ids)) length += 1;
       return [id, id.slice(0, length)];
     }),
+  );
+}
+
+function isShared(id: string, fragment: string, ids: readonly string[]): boolean {
+  return ids.some(
+    (other) => other !== id && (other.startsWith(fragment) || other.endsWith(fragment)),
   );
 }
 

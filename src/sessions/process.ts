@@ -35,8 +35,7 @@ export function isRunning(
 
 const GONE = "gone";
 
-/** The part of /proc/<pid>/stat behind the command, whose name may hold blanks and brackets. */
-const AFTER_COMMAND = /\) (.*)$/s;
+/** Where fields stand in /proc/<pid>/stat, counted from behind the command. */
 const STATE = 0;
 const START_TIME = 19;
 
@@ -45,9 +44,11 @@ function fromProc(pids: readonly number[]): Map<number, string> {
   const tokens = new Map<number, string>();
   if (boot === undefined) return tokens;
   for (const pid of pids) {
-    const fields = AFTER_COMMAND.exec(readText(`/proc/${String(pid)}/stat`) ?? "")?.[1]?.split(" ");
-    const start = fields?.[START_TIME];
-    if (fields === undefined || start === undefined) tokens.set(pid, GONE);
+    const stat = readText(`/proc/${pid}/stat`) ?? "";
+    // The command's name may hold blanks and brackets; the last bracket closes it.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const start = fields[START_TIME];
+    if (start === undefined) tokens.set(pid, GONE);
     else tokens.set(pid, /[ZXx]/.test(fields[STATE] ?? "") ? GONE : `${boot}-${start}`);
   }
   return tokens;

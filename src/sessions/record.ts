@@ -1,9 +1,9 @@
-import { readdirSync, unlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { isAddress } from "../mail/address.ts";
-import { readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
+import { isThere, readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
 import { runningFolder } from "../mail/root.ts";
 import { isRunning, startTokens } from "./process.ts";
 
@@ -39,7 +39,13 @@ export function ownStartToken(): string {
  * after a power cut no session runs, and a record of one would only be in the way.
  */
 export function writeRecord(record: SessionRecord): void {
+  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
   replaceFile(recordPath(record.address), JSON.stringify(record), false);
+}
+
+/** Whether there is any record of an address. */
+export function hasRecord(address: string): boolean {
+  return isThere(recordPath(address));
 }
 
 /** Removes the record of an address when it is of this process; one of another stays (S3.3). */

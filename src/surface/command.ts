@@ -1,6 +1,6 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { errorText } from "../mail/disk.ts";
-import { cleanValue } from "../turn/text.ts";
+import { cleanValue } from "../text.ts";
 import { tellUser } from "./pi.ts";
 import type { Session } from "./session.ts";
 import { findRecipient } from "./tools/checks.ts";

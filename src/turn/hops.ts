@@ -14,7 +14,7 @@ export const NO_HOPS: Hops = { user: false, highest: -1 };
 
 /** The count of a run: 0 for the user's, else one more than the highest among its mail (S10.1). */
 export function hopCount(hops: Hops): number {
-  return hops.user ? 0 : hops.highest + 1;
+  return hops.user ? 0 : Math.min(hops.highest + 1, Number.MAX_SAFE_INTEGER);
 }
 
 /** After mail with this count has started or steered the run. */

@@ -6,7 +6,7 @@ import {
   MAX_BODY_BYTES,
   MAX_QUOTE_BYTES,
   quoted,
-} from "./text.ts";
+} from "../text.ts";
 
 /** Who a mail is from, as its reader is told. */
 export interface Sender {
@@ -65,10 +65,9 @@ export function labelMail(mail: Labelled): string {
 
 /** A text as it may be shown, cut to `maxBytes` and naming the file that holds the rest (S5.8). */
 export function shownText(text: string, maxBytes: number, path: string): string {
-  const clean = cleanText(text);
-  const part = cutToBytes(clean, maxBytes);
-  if (part === clean) return clean;
-  return `${part}\n(Cut here at ${String(maxBytes / 1024)} KiB; the whole is in ${cleanValue(path)}.)`;
+  const part = cutToBytes(text, maxBytes);
+  if (part === text) return cleanText(text);
+  return `${cleanText(part)}\n(Cut here at ${String(maxBytes / 1024)} KiB; the whole is in ${cleanValue(path)}.)`;
 }
 
 /** Why a reply with this status is no answer, or `undefined` when it is one. */
@@ -101,13 +100,20 @@ function purpose({ envelope, sender, answered, late }: Labelled): string[] {
         `session_mail_send to ${cleanValue(sender.address)} sends one.`,
       ];
     case "reply":
-      return [
-        late
-          ? `It answers an ask of this session that had stopped waiting: ${ids(answered)}.`
-          : `It answers ${ids(answered)}${byUser(answered)}.`,
-        ...(envelope.status === "" ? [] : withoutGaps([notAnAnswer(envelope.status)])),
-      ];
+      return [...whatItAnswers(answered, late), ...caveat(envelope)];
   }
+}
+
+function whatItAnswers(answered: readonly Answered[], late: boolean): string[] {
+  const asks = late ? answered.filter(({ copy }) => copy?.envelope.kind === "ask") : [];
+  const others = answered.filter((one) => !asks.includes(one));
+  return [
+    ...(asks.length > 0
+      ? [`It answers an ask of this session that had stopped waiting: ${ids(asks)}.`]
+      : []),
+    ...(others.length > 0 ? [`It answers ${ids(others)}${byUser(others)}.`] : []),
+    ...(answered.length > 0 ? [] : ["It answers nothing that it names."]),
+  ];
 }
 
 /** Told that a peer answers a request it never made, a model wonders; so it is told who did. */
@@ -117,12 +123,13 @@ function byUser(answered: readonly Answered[]): string {
     : "";
 }
 
-function withoutGaps(sentences: readonly (string | undefined)[]): string[] {
-  return sentences.filter((sentence) => sentence !== undefined);
+function caveat({ status }: Envelope): string[] {
+  const words = status === "" ? undefined : notAnAnswer(status);
+  return words === undefined ? [] : [words];
 }
 
 function ids(answered: readonly Answered[]): string {
-  return answered.map(({ id }) => cleanValue(id)).join(", ") || "no mail that it names";
+  return answered.map(({ id }) => cleanValue(id)).join(", ");
 }
 
 function quoteOf({ id, copy }: Answered): string {

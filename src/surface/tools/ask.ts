@@ -7,7 +7,7 @@ import { ASK_TOOL } from "../../mailbox/marks.ts";
 import { closesRing } from "../../sessions/addressing.ts";
 import { runningRecord, runningRecords } from "../../sessions/record.ts";
 import { notAnAnswer, shownText } from "../../turn/label.ts";
-import { MAX_BODY_BYTES } from "../../turn/text.ts";
+import { MAX_BODY_BYTES } from "../../text.ts";
 import type { Session } from "../session.ts";
 import { findRecipient, type Recipient, refuseEmpty, refuseHops } from "./checks.ts";
 

@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { labelOf, resolveAddress } from "../../sessions/addressing.ts";
 import { runningRecords, type SessionRecord } from "../../sessions/record.ts";
-import { cleanValue } from "../../turn/text.ts";
+import { cleanValue } from "../../text.ts";
 
 /** Who a mail goes to: an address, how to call it, and its record when it runs. */
 export interface Recipient {

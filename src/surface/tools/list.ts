@@ -5,7 +5,7 @@ import { sentAt } from "../../mail/envelope.ts";
 import { labelOf, shortIds } from "../../sessions/addressing.ts";
 import { runningRecords, type SessionRecord, stateOf } from "../../sessions/record.ts";
 import { duration } from "../../turn/label.ts";
-import { cleanValue } from "../../turn/text.ts";
+import { cleanValue } from "../../text.ts";
 import type { Session } from "../session.ts";
 
 /** Registers the tool that shows a model who there is to write to, and what it still owes. */

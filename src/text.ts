@@ -20,7 +20,10 @@ const LINE_ENDS = /\r\n|[\r\u000b\u000c\u0085\u2028\u2029]/g;
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Characters that take no room: a mark behind them still seems to begin its line. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Mn}\p{Me}\s\u2800\u3164]/gu;
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Mn}\p{Me}\s\u2800\u3164\u{1d159}]/gu;
+
+/** How a line begins that certainly does not begin with our mark. */
+const PLAIN = /^[!-Z\\^-~]/;
 
 /** A value in one line of a label: nothing in it starts a line or turns the text around (S5.11). */
 export function cleanValue(value: string): string {
@@ -44,6 +47,7 @@ export function cleanText(text: string): string {
 
 /** Whether a line begins, for a reader, with the mark of our frame. */
 export function claimsFrame(line: string): boolean {
+  if (PLAIN.test(line)) return false;
   const start = line.replace(INVISIBLE, "").slice(0, 64);
   return start.normalize("NFKD").replace(INVISIBLE, "").toLowerCase().startsWith("[mailbox]");
 }
