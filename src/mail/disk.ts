@@ -4,6 +4,7 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -111,6 +112,39 @@ export function replaceFile(path: string, text: string, durable: boolean): void 
     if (durable) flushFolder(dirname(path));
   } catch (error) {
     removeQuietly(temporary);
+    throw error;
+  }
+}
+
+/**
+ * Makes a file whole unless there is one: of several that try, one succeeds.
+ *
+ * @returns whether it was made.
+ */
+export function createFile(path: string, text: string): boolean {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
+  writeNewFile(temporary, text, false);
+  try {
+    linkSync(temporary, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    if (!NO_LINKS.includes(errorCode(error))) throw error;
+    return makeInPlace(path, text);
+  } finally {
+    removeQuietly(temporary);
+  }
+}
+
+/** The codes of a file system that has no hard links. */
+const NO_LINKS: readonly unknown[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+
+function makeInPlace(path: string, text: string): boolean {
+  try {
+    writeNewFile(path, text, false);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
 }

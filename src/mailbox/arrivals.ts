@@ -51,7 +51,8 @@ export function claimArrivals(state: MailboxState): number {
   });
   if (claimed.fault !== undefined) {
     forgetUnclaimed(state, before, claimed.mails);
-    tell(state, `mailbox: mail cannot be claimed, and is tried again: ${claimed.fault}`);
+    const text = `mailbox: mail cannot be claimed, and is tried again: ${claimed.fault}`;
+    tell(state, text, "claim");
   }
   for (const { path, reason } of claimed.setAside) {
     state.host.warn(`mailbox: ${path} was set aside: ${reason}.`);

@@ -1,8 +1,8 @@
 import type { Cancel } from "../clock.ts";
 import { NO_HOPS, withUser } from "../turn/hops.ts";
-import { type Ending, NO_ENDING, withMessage } from "../turn/run.ts";
+import { type Ending, NO_ENDING, outcomeOf, withMessage } from "../turn/run.ts";
 import { claimArrivals } from "./arrivals.ts";
-import { confirmRead, deliverGap } from "./delivery.ts";
+import { confirmRead, deliverGap, deliverWithPrompt } from "./delivery.ts";
 import type { Injection } from "./host.ts";
 import type { Presence } from "./presence.ts";
 import { settleRun } from "./settlement.ts";
@@ -10,6 +10,9 @@ import type { MailboxState } from "./state.ts";
 
 /** How long a prompt that the user typed during a compaction has to go first. */
 const AFTER_COMPACTION = 100;
+
+/** How soon after a stop Pi says that it was to close the session. */
+const CLOSE_FOLLOWS = 50;
 
 /** Mail that enters at a `turn_end`, and whether a request must follow on it. */
 export interface GapMail {
@@ -32,6 +35,7 @@ export class Conversation {
   readonly #in: Surroundings;
   #aborted = false;
   #cancelLook: Cancel = () => undefined;
+  #cancelStop: Cancel | undefined;
 
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
@@ -44,12 +48,19 @@ export class Conversation {
 
   /** The user has typed something that starts or steers a run (S10.1). */
   userSpoke(): void {
-    const { state } = this.#in;
+    const { state, guarded } = this.#in;
+    this.#settleStopped();
     state.hops = withUser(state.hops);
+    if (state.host.canWake) return;
+    guarded(() => {
+      claimArrivals(state);
+      deliverWithPrompt(state);
+    });
   }
 
   runStarted(): void {
     const { state } = this.#in;
+    this.#settleStopped();
     if (state.running) return;
     state.running = true;
     this.#in.guarded(() => {
@@ -96,10 +107,30 @@ export class Conversation {
 
   /** The run has settled: answers go out, and mail that waited for it starts the next (S6.9). */
   settled(aborted: boolean): void {
-    const { state, presence, guarded, look } = this.#in;
+    const { state } = this.#in;
     const stopped = aborted || this.#aborted;
-    state.running = false;
     this.#aborted = false;
+    if (outcomeOf(state.ending, stopped).status !== "stopped") this.#settle(stopped);
+    else {
+      // Pi stops a run before it closes a session, too. That is not the user's stop: what is
+      // owed and unread then stays so (S6.7).
+      this.#cancelStop = state.clock.after(CLOSE_FOLLOWS, () => {
+        this.#settleStopped();
+      });
+    }
+  }
+
+  /** Settles the run that was stopped, if that is still to be done. */
+  #settleStopped(): void {
+    if (!this.#cancelStop) return;
+    this.#cancelStop();
+    this.#cancelStop = undefined;
+    this.#settle(true);
+  }
+
+  #settle(stopped: boolean): void {
+    const { state, presence, guarded, look } = this.#in;
+    state.running = false;
     guarded(() => {
       settleRun(state, stopped);
     });
@@ -129,6 +160,8 @@ export class Conversation {
   /** Nothing more happens by itself. */
   close(): void {
     this.#cancelLook();
+    this.#cancelStop?.();
+    this.#cancelStop = undefined;
   }
 
   #lookLater(cancel: Cancel): void {

@@ -48,14 +48,20 @@ export function deliverIdle(state: MailboxState): void {
   if (state.running || state.offering > 0 || !state.host.isIdle()) return;
   takeBackLost(state);
   if (isStarting(state)) return;
-  // In print mode Pi ends with the user's prompt: what is there before it goes along, the rest waits.
-  if (!state.host.canWake && state.settledAt > 0) return;
-  putIn(state, state.host.canWake ? "idle" : "starting");
+  if (state.host.canWake) putIn(state, "idle");
+}
+
+/**
+ * Puts the unread mail before a prompt that is about to start a run, whose request it shares. In
+ * print mode, where Pi ends with the user's prompts, there is no other way in without tool calls.
+ */
+export function deliverWithPrompt(state: MailboxState): void {
+  if (!state.running && state.host.isIdle()) putIn(state, "starting");
 }
 
 /** Puts quiet mail into a session whose run the user has just stopped, starting nothing (S6.6). */
 export function deliverStopped(state: MailboxState): void {
-  putIn(state, "stopped");
+  if (state.host.isIdle()) putIn(state, "stopped");
 }
 
 /**

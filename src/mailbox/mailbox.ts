@@ -79,13 +79,11 @@ export class Mailbox {
     const { folder } = boxesOf(host.address);
     openRoot();
     makeBoxes(host.address);
-    const other = this.#presence.otherProcess();
-    if (other === undefined) this.#serve();
-    else {
+    if (!this.#serve()) {
       this.#phase = "standby";
       host.warn(
-        `mailbox: process ${String(other)} has this session open and gets its mail; ` +
-          "this one takes over when that one is closed.",
+        `mailbox: process ${this.#presence.otherProcess() ?? "?"} has this session open and gets ` +
+          "its mail; this one takes over when that one is closed.",
       );
       this.#cancels.push(
         clock.every(STANDBY_LOOK, () => {
@@ -200,9 +198,10 @@ export class Mailbox {
     if (this.#shown !== undefined) this.#state.host.showStatus(undefined);
   }
 
-  #serve(): void {
+  /** Begins to serve the address, unless another process does; whether it did. */
+  #serve(): boolean {
     const { clock, running } = this.#state;
-    this.#presence.show({ state: running ? "busy" : "idle" });
+    if (!this.#presence.take(running ? "busy" : "idle")) return false;
     this.#phase = "opened";
     for (const cancel of this.#cancels.splice(0)) cancel();
     const { new: box } = makeBoxes(this.address);
@@ -215,12 +214,13 @@ export class Mailbox {
         });
       }),
     );
+    return true;
   }
 
   #takeOver(): void {
     if (this.#phase !== "standby") return;
     try {
-      if (this.#presence.otherProcess() === undefined) this.#serve();
+      this.#serve();
     } catch (error) {
       this.#tell(error);
     }

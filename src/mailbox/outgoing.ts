@@ -62,7 +62,8 @@ export function flushOutbox(state: MailboxState): void {
       if (!isDelivered(reply)) send(reply, durable);
     } catch (error) {
       left.push(reply);
-      tell(state, `mailbox: an answer cannot be sent, and is tried again. ${errorText(error)}`);
+      const text = `mailbox: an answer cannot be sent, and is tried again. ${errorText(error)}`;
+      tell(state, text, `answer ${reply.id}`);
     }
   }
   state.ledger.outbox = left;

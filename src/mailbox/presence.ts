@@ -5,6 +5,7 @@ import {
   removeOwnRecord,
   runningRecord,
   type SessionRecord,
+  takeRecord,
   writeRecord,
 } from "../sessions/record.ts";
 import type { Host } from "./host.ts";
@@ -37,15 +38,24 @@ export class Presence {
     return pid === process.pid ? undefined : pid;
   }
 
+  /** Writes the first record, unless another process serves the address; whether it did (S3.4). */
+  take(state: SessionRecord["state"]): boolean {
+    this.#state = state;
+    return takeRecord(this.#record());
+  }
+
   /** Writes the record, with what has changed; another process's record stays (S3.3). */
   show(change: Partial<Pick<SessionRecord, "state" | "waitingOn">> = {}): void {
     this.#state = change.state ?? this.#state;
     this.#waitingOn = change.waitingOn ?? this.#waitingOn;
-    if (this.otherProcess() !== undefined) return;
+    if (this.otherProcess() === undefined) writeRecord(this.#record());
+  }
+
+  #record(): SessionRecord {
     this.#started ??= ownStartToken();
     this.#written = this.#clock.now();
     const name = this.#host.name();
-    writeRecord({
+    return {
       address: this.#host.address,
       ...(name === undefined ? {} : { name }),
       cwd: this.#host.cwd,
@@ -54,7 +64,7 @@ export class Presence {
       state: this.#state,
       waitingOn: this.#waitingOn,
       updated: new Date(this.#written).toISOString(),
-    });
+    };
   }
 
   /**

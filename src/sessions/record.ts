@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { isAddress } from "../mail/address.ts";
-import { isThere, readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
+import { createFile, isThere, readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
 import { runningFolder } from "../mail/root.ts";
 import { isRunning, startTokens } from "./process.ts";
 
@@ -21,6 +21,8 @@ const RecordSchema = Type.Object({
   waitingOn: Type.String(),
   updated: Type.String(),
 });
+
+const UNSAID = { started: "", state: "idle", waitingOn: "", updated: "" };
 
 /** One running session, as it tells the others (S3.1). The field names are a contract. */
 export type SessionRecord = Static<typeof RecordSchema>;
@@ -41,6 +43,27 @@ export function ownStartToken(): string {
 export function writeRecord(record: SessionRecord): void {
   mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
   replaceFile(recordPath(record.address), JSON.stringify(record), false);
+}
+
+/**
+ * Writes the first record of a process for an address, unless another process that runs has one:
+ * of two that try at the same moment, one succeeds (S3.4).
+ *
+ * @returns whether it is written.
+ */
+export function takeRecord(record: SessionRecord): boolean {
+  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+  const path = recordPath(record.address);
+  for (let tries = 0; tries < 3; tries++) {
+    if (createFile(path, JSON.stringify(record))) return true;
+    const found = runningRecord(record.address);
+    if (found && found.pid !== record.pid) return false;
+    // Of this process, from a session that it has closed; or no record at all.
+    whenThere(() => {
+      unlinkSync(path);
+    }, undefined);
+  }
+  throw new Error(`${path} is in the way; remove it`);
 }
 
 /** Whether there is any record of an address. */
@@ -95,7 +118,9 @@ function removeDead(dead: SessionRecord): void {
 
 function readRecord(address: string): SessionRecord | undefined {
   try {
-    const record: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
+    const written: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
+    // A record may come from a copy that did not write all of it.
+    const record: unknown = { ...UNSAID, ...(written as object) };
     return Value.Check(RecordSchema, record) && record.address === address ? record : undefined;
   } catch {
     return undefined;

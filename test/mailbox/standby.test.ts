@@ -1,0 +1,236 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { envelopeName } from "../../src/mail/envelope.ts";
+import { emptyLedger, type Ledger, saveLedger } from "../../src/mail/ledger.ts";
+import { boxesOf, makeBoxes } from "../../src/mail/root.ts";
+import { send } from "../../src/mail/store.ts";
+import { startTokens } from "../../src/sessions/process.ts";
+import { runningRecord, type SessionRecord } from "../../src/sessions/record.ts";
+import { useStateFolder } from "../fixtures/folder.ts";
+import { ALICE, BOB, drop, mail } from "../fixtures/mail.ts";
+import { type Sleeper, sleeper, useProcesses } from "../fixtures/process.ts";
+import { FakeClock, FakeHost, Life, mailsIn, useLives } from "./fake.ts";
+
+const state = useStateFolder();
+useLives();
+useProcesses();
+
+const recordPath = (): string => state.at("running", `${BOB}.json`);
+
+/** Another process serves Bob. */
+async function servedByAnother(): Promise<{ other: Sleeper; record: SessionRecord }> {
+  const other = await sleeper();
+  const record: SessionRecord = {
+    address: BOB,
+    cwd: "/work",
+    pid: other.pid,
+    started: startTokens([other.pid]).get(other.pid) ?? "",
+    state: "idle",
+    waitingOn: "",
+    updated: new Date().toISOString(),
+  };
+  mkdirSync(state.at("running"), { recursive: true });
+  writeFileSync(recordPath(), JSON.stringify(record));
+  return { other, record };
+}
+
+function readRecord(): unknown {
+  return JSON.parse(readFileSync(recordPath(), "utf8"));
+}
+
+describe("S3.4 a second process of a session", () => {
+  test("warns, naming the first's pid, and claims nothing whatever happens in it", async () => {
+    const { other, record } = await servedByAnother();
+    const first = mail();
+    send(first, false);
+    const life = Life.open(new FakeHost(BOB));
+    expect(life.host.warnings).toEqual([expect.stringContaining(String(other.pid))]);
+    life.mailbox.look();
+    life.prompt();
+    expect(life.gap()).toEqual({ mails: [], wake: false });
+    life.end({ text: "done" });
+    life.mailbox.conversation.renamed();
+    life.mailbox.conversation.compacted();
+    life.mailbox.showWaiting(ALICE);
+    life.clock.advance(120_000);
+    expect(life.waiting).toEqual([envelopeName(first)]);
+    expect(life.read).toEqual([]);
+    expect(mailsIn(ALICE)).toEqual([]);
+    expect(life.host.warnings).toHaveLength(1);
+    expect(life.host.status).toBeUndefined();
+    expect(readRecord()).toEqual(record);
+  });
+
+  test("can neither send, scan nor answer", async () => {
+    await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    for (const act of [
+      () => life.mailbox.send({ to: ALICE, kind: "request", hops: 0, body: "x" }),
+      () => life.mailbox.scan(),
+      () => life.mailbox.openAsks(),
+      () => life.mailbox.answer("x", "y"),
+    ]) {
+      expect(act).toThrow("Another process");
+    }
+    expect(mailsIn(ALICE)).toEqual([]);
+  });
+
+  test("takes over by itself when the first is gone, though it was killed", async () => {
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    const envelope = mail();
+    send(envelope, false);
+    life.clock.advance(5000);
+    expect(life.read).toEqual([]);
+    await other.end();
+    life.clock.advance(1000);
+    expect(runningRecord(BOB)?.pid).toBe(process.pid);
+    expect(life.read).toEqual([envelope.id]);
+    life.run({ text: "done" });
+    expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [envelope.id], body: "done" }]);
+    life.close();
+    expect(life.clock.pending).toBe(0);
+    expect(runningRecord(BOB)).toBeUndefined();
+  });
+
+  test("takes over when the first has closed and its process goes on", async () => {
+    await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    rmSync(recordPath());
+    life.clock.advance(1000);
+    expect(runningRecord(BOB)?.pid).toBe(process.pid);
+    expect(life.host.warnings).toHaveLength(1);
+  });
+
+  test("takes over with what the first left: unread and owed", async () => {
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    const [unread, owed] = [mail(), mail()];
+    makeBoxes(BOB);
+    drop(BOB, unread, undefined, "cur");
+    drop(BOB, owed, undefined, "cur");
+    const { id, ts, from } = owed;
+    const ledger: Ledger = {
+      ...emptyLedger(),
+      unread: [envelopeName(unread)],
+      owed: [{ id, ts, from, kind: "request", held: false, closed: false }],
+      read: 7,
+    };
+    saveLedger(BOB, ledger, false);
+    life.clock.advance(5000);
+    expect(life.ledger).toEqual(ledger);
+    await other.end();
+    life.clock.advance(1000);
+    expect(life.read).toEqual([unread.id]);
+    expect(life.host.status).toBe("✉ 1 pending · 7 read");
+    life.run({ text: "done" });
+    expect(
+      mailsIn(ALICE)
+        .flatMap(({ in_reply_to }) => in_reply_to)
+        .toSorted(),
+    ).toEqual([owed.id, unread.id].toSorted());
+  });
+
+  test("closing it touches neither the first's record nor its ledger", async () => {
+    const { record } = await servedByAnother();
+    makeBoxes(BOB);
+    const unread = mail();
+    drop(BOB, unread, undefined, "cur");
+    const ledger = { ...emptyLedger(), unread: [envelopeName(unread)], entered: 3 };
+    saveLedger(BOB, ledger, false);
+    const life = Life.open(new FakeHost(BOB));
+    life.close();
+    expect(life.clock.pending).toBe(0);
+    expect(readRecord()).toEqual(record);
+    expect(life.ledger).toEqual(ledger);
+  });
+
+  test("in whose own run the take-over falls is shown as busy", async () => {
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    life.prompt();
+    await other.end();
+    life.clock.advance(1000);
+    expect(runningRecord(BOB)).toMatchObject({ pid: process.pid, state: "busy" });
+    life.end({ text: "done" });
+    expect(runningRecord(BOB)).toMatchObject({ state: "idle" });
+  });
+
+  test("whose runs before the take-over answer nothing after it", async () => {
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    life.prompt();
+    life.end({ text: "A secret of the user's." });
+    await other.end();
+    life.clock.advance(1000);
+    send(mail(), false);
+    life.mailbox.look();
+    life.run({ text: "" });
+    expect(mailsIn(ALICE)).toHaveLength(1);
+    expect(mailsIn(ALICE)[0]?.body).not.toContain("secret");
+  });
+
+  test("that cannot take over at first says so once, and does it once it can", async () => {
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB));
+    const envelope = mail();
+    send(envelope, false);
+    await other.end();
+    // No record can be written: a folder stands in its place.
+    rmSync(recordPath());
+    mkdirSync(recordPath());
+    life.clock.advance(10_000);
+    expect(life.host.warnings).toHaveLength(2);
+    expect(life.read).toEqual([]);
+    rmSync(recordPath(), { recursive: true });
+    life.clock.advance(1000);
+    expect(runningRecord(BOB)?.pid).toBe(process.pid);
+    expect(life.read).toEqual([envelope.id]);
+    const later = mail({ kind: "message" });
+    life.run({ text: "done" });
+    send(later, false);
+    life.clock.advance(1000);
+    expect(life.read).toEqual([envelope.id, later.id]);
+  });
+
+  test("[open] S3.4 that opens at the same moment, and is a moment late, leaves it to the first", async () => {
+    const { other, record } = await servedByAnother();
+    rmSync(recordPath());
+    const host = new FakeHost(BOB);
+    // A session is asked for its name when its record is about to be written.
+    host.name = () => {
+      writeFileSync(recordPath(), JSON.stringify(record));
+      host.name = () => undefined;
+      return undefined;
+    };
+    const envelope = mail();
+    send(envelope, false);
+    const life = Life.open(host);
+    life.clock.advance(60_000);
+    expect(readRecord()).toEqual(record);
+    expect(life.waiting).toEqual([envelopeName(envelope)]);
+    expect(life.host.warnings).toEqual([expect.stringContaining(String(other.pid))]);
+    await other.end();
+    life.clock.advance(1000);
+    expect(life.read).toEqual([envelope.id]);
+  });
+
+  test("does not mistake this process for another: /new and /resume stay in one", () => {
+    const first = Life.open(new FakeHost(BOB));
+    first.close();
+    const second = first.next();
+    expect(second.host.warnings).toEqual([]);
+    const crashed = Life.open(new FakeHost(ALICE));
+    crashed.crash();
+    expect(crashed.next().host.warnings).toEqual([]);
+  });
+
+  test("is not kept out by a record of a process that is gone", async () => {
+    const { other } = await servedByAnother();
+    await other.end();
+    const life = Life.open(new FakeHost(BOB), new FakeClock());
+    expect(life.host.warnings).toEqual([]);
+    expect(runningRecord(BOB)?.pid).toBe(process.pid);
+    expect(boxesOf(BOB).folder).toBe(state.at(BOB));
+  });
+});
