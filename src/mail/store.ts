@@ -140,7 +140,7 @@ export function waiting(address: string): string[] {
  * moved. A mail whose id is known to `isKnown`, or that lies in `cur/` already, is put aside in
  * silence (S2.8). Files that are no mail are put aside with a reason and hold up nothing (S2.6).
  *
- * @throws the system's error when `new/` or a file in it cannot be read for now.
+ * @throws the system's error when `new/` cannot be read for now.
  */
 export function claim(
   address: string,
@@ -151,9 +151,15 @@ export function claim(
   const found = new Map<string, { from: string; mail: Mail }>();
   const again: string[] = [];
   const bad: { from: string; reason: string }[] = [];
+  let fault: string | undefined;
   for (const name of waiting(address)) {
     const from = join(boxes.new, name);
-    const envelope = readWaiting(from);
+    let envelope: Envelope | string | undefined;
+    try {
+      envelope = readWaiting(from);
+    } catch (error) {
+      fault = errorText(error);
+    }
     if (envelope === undefined) continue;
     if (typeof envelope === "string") bad.push({ from, reason: envelope });
     else {
@@ -177,9 +183,9 @@ export function claim(
     for (const { from, reason } of bad) setAside.push({ path: putAside(from, boxes.cur), reason });
     for (const from of again) putAside(from, boxes.cur);
   } catch (error) {
-    return { mails, setAside, fault: errorText(error) };
+    fault = errorText(error);
   }
-  return { mails, setAside, fault: undefined };
+  return { mails, setAside, fault };
 }
 
 /** The envelope, or why it is none, or `undefined` when it vanished or is not a regular file. */

@@ -1,9 +1,16 @@
 import { basename, join } from "node:path";
 import { isAddress } from "../mail/address.ts";
-import { type Envelope, envelopeName } from "../mail/envelope.ts";
+import { isThere, readRegularFile, UnreadableFile } from "../mail/disk.ts";
+import {
+  type Envelope,
+  EnvelopeError,
+  envelopeName,
+  MAX_ENVELOPE_BYTES,
+  parseEnvelope,
+} from "../mail/envelope.ts";
 import { loadLedger, rebuildLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
-import { claim, findMail, isDelivered, type Mail, readMail } from "../mail/store.ts";
+import { claim, findMail, isDelivered, type Mail } from "../mail/store.ts";
 import { withMail } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
 import type { Answered } from "../turn/label.ts";
@@ -53,7 +60,7 @@ export function claimArrivals(state: MailboxState): number {
     forgetUnclaimed(state, before, claimed.mails);
     const text = `mailbox: mail cannot be claimed, and is tried again: ${claimed.fault}`;
     tell(state, text, "claim");
-  }
+  } else state.told.delete("claim");
   for (const { path, reason } of claimed.setAside) {
     state.host.warn(`mailbox: ${path} was set aside: ${reason}.`);
   }
@@ -138,15 +145,24 @@ export function resume(state: MailboxState, closed: boolean): void {
     read: ledger.read + ledger.entered,
     entered: 0,
   };
-  for (const name of unread) resumeUnread(state, name, closed);
+  for (const name of unread) {
+    try {
+      resumeUnread(state, name, closed);
+    } catch (error) {
+      // What cannot be read for now is tried again with the whole; what is no mail any more is not.
+      if (!(error instanceof EnvelopeError || error instanceof UnreadableFile)) throw error;
+      state.host.warn(`mailbox: unread mail in cur/${name} is lost: ${error.message}.`);
+    }
+  }
   const isNew = found === "missing" && ledger.read + unread.length + ledger.awaiting.length === 0;
   if (!isNew) trySave(state);
 }
 
 function resumeUnread(state: MailboxState, name: string, closed: boolean): void {
-  const mail = readMail(join(boxesOf(state.host.address).cur, basename(name)));
+  const path = join(boxesOf(state.host.address).cur, basename(name));
   // One that is not there was written down and never moved: it still waits in `new/`.
-  if (!mail) return;
+  if (!isThere(path)) return;
+  const mail = { envelope: parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES)), path };
   const { envelope } = mail;
   if (state.marks.isRead(envelope.id)) {
     state.ledger.read += 1;
@@ -205,5 +221,5 @@ function takenOver(state: MailboxState, { envelope }: Unread): void {
   state.ledger.read += 1;
   if (isOwed(envelope)) owe(state, envelope);
   trySave(state);
-  state.host.mark(envelope.id);
+  state.host.mark(envelope.id, false);
 }

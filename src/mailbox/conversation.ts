@@ -11,9 +11,6 @@ import type { MailboxState } from "./state.ts";
 /** How long a prompt that the user typed during a compaction has to go first. */
 const AFTER_COMPACTION = 100;
 
-/** How soon after a stop Pi says that it was to close the session. */
-const CLOSE_FOLLOWS = 50;
-
 /** Mail that enters at a `turn_end`, and whether a request must follow on it. */
 export interface GapMail {
   readonly mails: readonly Injection[];
@@ -112,9 +109,9 @@ export class Conversation {
     this.#aborted = false;
     if (outcomeOf(state.ending, stopped).status !== "stopped") this.#settle(stopped);
     else {
-      // Pi stops a run before it closes a session, too. That is not the user's stop: what is
-      // owed and unread then stays so (S6.7).
-      this.#cancelStop = state.clock.after(CLOSE_FOLLOWS, () => {
+      // Pi stops a run before it closes a session, too, and closes it in the same turn of the
+      // event loop. That is not the user's stop: what is owed and unread then stays so (S6.7).
+      this.#cancelStop = state.clock.soon(() => {
         this.#settleStopped();
       });
     }

@@ -49,8 +49,8 @@ export interface Host {
   append(mail: Injection): void;
   /** Puts a mail into the idle session by starting a run with it. */
   wake(mail: Injection): void;
-  /** Writes an entry that no model sees: the mail with this id counts as read. */
-  mark(id: string): void;
+  /** Writes an entry that no model sees: the mail with this id counts as read, or as answered. */
+  mark(id: string, answered: boolean): void;
   emit(channel: string, payload: object): void;
   /** Tells the user something to act on. */
   warn(text: string): void;

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { readSettings, type Settings } from "../config.ts";
-import { errorCode, errorText } from "../mail/disk.ts";
+import { errorText } from "../mail/disk.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import type { Owed } from "../mail/ledger.ts";
 import { prune } from "../mail/prune.ts";
@@ -272,8 +272,9 @@ export class Mailbox {
   }
 
   #tell(error: unknown): void {
-    // The system names a temporary file, another each time.
-    tell(this.#state, `mailbox: ${errorText(error)}`, errorCode(error));
+    // The system may name a temporary file, another each time.
+    const text = errorText(error);
+    tell(this.#state, `mailbox: ${text}`, text.replace(/'.*'/, ""));
   }
 
   #showCounts(): void {

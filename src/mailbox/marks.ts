@@ -15,6 +15,7 @@ const NOT_FINAL: readonly unknown[] = ["toolUse", "aborted"];
 export class Marks implements ReadMarks {
   readonly #entries: () => readonly HostEntry[];
   readonly #readAt = new Map<string, number>();
+  readonly #answered = new Set<string>();
   #seen = 0;
   #lastFinal = -1;
 
@@ -30,13 +31,16 @@ export class Marks implements ReadMarks {
       this.#seen = 0;
       this.#lastFinal = -1;
       this.#readAt.clear();
+      this.#answered.clear();
     }
     for (; this.#seen < entries.length; this.#seen++) {
       const entry = entries[this.#seen];
       if (!entry) continue;
       const id = mailId(entry);
-      if (id !== undefined) this.#readAt.set(id, this.#seen);
-      else if (isFinal(entry)) this.#lastFinal = this.#seen;
+      if (id !== undefined) {
+        this.#readAt.set(id, this.#seen);
+        if (field(entry.data, "answered") === true) this.#answered.add(id);
+      } else if (isFinal(entry)) this.#lastFinal = this.#seen;
     }
   }
 
@@ -45,7 +49,9 @@ export class Marks implements ReadMarks {
   }
 
   isAnswered(id: string): boolean {
-    return (this.#readAt.get(id) ?? Number.POSITIVE_INFINITY) < this.#lastFinal;
+    return (
+      this.#answered.has(id) || (this.#readAt.get(id) ?? Number.POSITIVE_INFINITY) < this.#lastFinal
+    );
   }
 }
 

@@ -102,5 +102,6 @@ export function answerNow(state: MailboxState, ask: string, body: string): Envel
   }
   state.ledger.outbox = state.ledger.outbox.filter((other) => other !== reply);
   trySave(state);
+  state.host.mark(ask, true);
   return reply;
 }

@@ -27,7 +27,7 @@ export function settleRun(state: MailboxState, aborted: boolean): void {
   state.ledger.read += state.ledger.entered;
   state.ledger.entered = 0;
   if (trySave(state)) flushOutbox(state);
-  for (const { id } of refused) state.host.mark(id);
+  for (const { id } of refused) state.host.mark(id, true);
   if (outcome.status === "stopped") deliverStopped(state);
 }
 

@@ -46,8 +46,8 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
     wake: (mail) => {
       pi.sendMessage(messageOf(mail), { triggerTurn: true, deliverAs: "steer" });
     },
-    mark: (id) => {
-      pi.appendEntry(ENTRY_TYPE, { id });
+    mark: (id, answered) => {
+      pi.appendEntry(ENTRY_TYPE, { id, answered });
     },
     emit: (channel, payload) => {
       pi.events.emit(channel, payload);

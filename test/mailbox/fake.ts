@@ -280,7 +280,7 @@ export class Life {
     this.host.idle = true;
     this.mailbox.conversation.settled(stopReason === "aborted");
     // A stop is the user's when nothing closes the session right after it.
-    if (stopReason === "aborted") this.clock.advance(50);
+    if (stopReason === "aborted") this.clock.turn();
   }
 
   /** A whole run, and what follows on it. */

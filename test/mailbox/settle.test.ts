@@ -167,7 +167,7 @@ describe("S6.4 S6.5 a run that the user stopped", () => {
     life.mailbox.conversation.runEnded(true);
     life.host.idle = true;
     life.mailbox.conversation.settled(false);
-    life.clock.advance(50);
+    life.clock.turn();
     expect(mailsIn(ALICE)).toEqual([]);
     expect(life.ledger.owed).toMatchObject([{ held: true }]);
     // And it holds for that run alone.

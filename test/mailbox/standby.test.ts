@@ -193,7 +193,7 @@ describe("S3.4 a second process of a session", () => {
     expect(life.read).toEqual([envelope.id, later.id]);
   });
 
-  test("[open] S3.4 that opens at the same moment, and is a moment late, leaves it to the first", async () => {
+  test("S3.4 that opens at the same moment, and is a moment late, leaves it to the first", async () => {
     const { other, record } = await servedByAnother();
     rmSync(recordPath());
     const host = new FakeHost(BOB);
