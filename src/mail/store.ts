@@ -58,6 +58,13 @@ export class SendError extends Error {
 export function send(envelope: Envelope, durable: boolean): void {
   const text = `${JSON.stringify(envelope)}\n`;
   const name = envelopeName(envelope);
+  const size = Buffer.byteLength(text);
+  if (size > MAX_ENVELOPE_BYTES) {
+    throw new SendError(
+      `Nothing was sent: the mail has ${size} bytes and at most ${MAX_ENVELOPE_BYTES} are read; ` +
+        "put the text into a file and send its path.",
+    );
+  }
   let copy: string | undefined;
   try {
     if (envelope.kind !== "reply") {
@@ -103,12 +110,13 @@ function place(address: string, name: string, text: string, durable: boolean): v
   }
 }
 
-/** Undoes a delivery that could not be made durable; one that was claimed meanwhile has arrived. */
+/** Undoes a delivery that could not be made durable; one that cannot be undone has arrived. */
 function takeBack(delivered: string, error: unknown): void {
   try {
     unlinkSync(delivered);
-  } catch (unlinkError) {
-    if (errorCode(unlinkError) === "ENOENT") return;
+  } catch {
+    // Claimed already, or there to be claimed.
+    return;
   }
   throw error;
 }
@@ -218,15 +226,23 @@ export function readMail(path: string): Mail | undefined {
   }
 }
 
+/** The names of all files in a box. */
+export function namesIn(box: string): string[] {
+  return whenThere(() => readdirSync(box), []);
+}
+
 /**
  * The mail with this id in a box, or `undefined`. `name`, where known, saves the search through
- * the box, whose cost grows with what is kept in it.
+ * the box, whose cost grows with what is kept in it; `list` lets several searches share one.
  */
-export function findMail(box: string, id: string, name?: string): Mail | undefined {
+export function findMail(
+  box: string,
+  id: string,
+  name?: string,
+  list = () => namesIn(box),
+): Mail | undefined {
   const hit = name === undefined ? undefined : readMail(join(box, name));
   if (hit?.envelope.id === id) return hit;
-  const found = whenThere(() => readdirSync(box), []).find((other) =>
-    other.endsWith(`-${id}.json`),
-  );
+  const found = list().find((other) => other.endsWith(`-${id}.json`));
   return found === undefined ? undefined : readMail(join(box, found));
 }

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { isAddress } from "../mail/address.ts";
-import { isThere, readRegularFile, UnreadableFile } from "../mail/disk.ts";
+import { errorText, isThere, readRegularFile, UnreadableFile } from "../mail/disk.ts";
 import {
   type Envelope,
   EnvelopeError,
@@ -10,7 +10,7 @@ import {
 } from "../mail/envelope.ts";
 import { loadLedger, rebuildLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
-import { claim, findMail, isDelivered, type Mail } from "../mail/store.ts";
+import { claim, findMail, isDelivered, type Mail, namesIn } from "../mail/store.ts";
 import { withMail } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
 import type { Answered } from "../turn/label.ts";
@@ -33,9 +33,9 @@ export interface Inbound {
  * Claims all that waits, gives answers to the asks that wait for them (S7.5) and shows the rest
  * to listeners. What they leave is unread and enters at the next boundary.
  *
- * @returns how many files were claimed or set aside.
+ * @returns how many files were claimed or set aside, and what kept others from it.
  */
-export function claimArrivals(state: MailboxState): number {
+export function claimArrivals(state: MailboxState): { count: number; fault: string | undefined } {
   const before = state.unread;
   let looked = false;
   const known = (id: string): boolean => {
@@ -65,7 +65,7 @@ export function claimArrivals(state: MailboxState): number {
     state.host.warn(`mailbox: ${path} was set aside: ${reason}.`);
   }
   offerAll(state);
-  return claimed.mails.length + claimed.setAside.length;
+  return { count: claimed.mails.length + claimed.setAside.length, fault: claimed.fault };
 }
 
 /** Mail that was written down but could not be moved still waits, and is claimed again. */
@@ -99,7 +99,11 @@ function unreadOf(state: MailboxState, { envelope, path }: Mail): Unread {
     envelope,
     path,
     answered,
-    late: answered.some(({ copy }) => copy?.envelope.kind === "ask"),
+    late: answered.some(({ id, copy }) => {
+      const awaited = state.ledger.awaiting.find((other) => other.id === id);
+      const kind = awaited?.to === envelope.from ? awaited.kind : copy?.envelope.kind;
+      return kind === "ask";
+    }),
     offered: "no",
     handed: undefined,
     entered: false,
@@ -109,10 +113,12 @@ function unreadOf(state: MailboxState, { envelope, path }: Mail): Unread {
 /** What a reply answers. Only mail that went to its sender can be answered by it. */
 function answeredBy(state: MailboxState, reply: Envelope): Answered[] {
   const { sent } = boxesOf(state.host.address);
+  let names: string[] | undefined;
+  const list = (): string[] => (names ??= namesIn(sent));
   return reply.in_reply_to.map((id) => {
     const awaited = state.ledger.awaiting.find((other) => other.id === id);
     const name = awaited && envelopeName({ ...reply, id, ts: awaited.ts });
-    const copy = findMail(sent, id, name);
+    const copy = findMail(sent, id, name, list);
     return { id, copy: copy?.envelope.to === reply.from ? copy : undefined };
   });
 }
@@ -145,17 +151,27 @@ export function resume(state: MailboxState, closed: boolean): void {
     read: ledger.read + ledger.entered,
     entered: 0,
   };
-  for (const name of unread) {
-    try {
-      resumeUnread(state, name, closed);
-    } catch (error) {
-      // What cannot be read for now is tried again with the whole; what is no mail any more is not.
-      if (!(error instanceof EnvelopeError || error instanceof UnreadableFile)) throw error;
-      state.host.warn(`mailbox: unread mail in cur/${name} is lost: ${error.message}.`);
-    }
-  }
+  state.unread = new Map();
+  state.deferred.clear();
+  for (const name of unread) state.deferred.add(name);
+  retryDeferred(state, closed);
   const isNew = found === "missing" && ledger.read + unread.length + ledger.awaiting.length === 0;
   if (!isNew) trySave(state);
+}
+
+/** Takes up the unread mail that could not be read until now. */
+export function retryDeferred(state: MailboxState, closed: boolean): void {
+  for (const name of state.deferred) {
+    try {
+      resumeUnread(state, name, closed);
+      state.deferred.delete(name);
+    } catch (error) {
+      const isLost = error instanceof EnvelopeError || error instanceof UnreadableFile;
+      if (isLost) state.deferred.delete(name);
+      const fate = isLost ? "is lost" : "cannot be read, and is tried again";
+      tell(state, `mailbox: unread mail in cur/${name} ${fate}: ${errorText(error)}`);
+    }
+  }
 }
 
 function resumeUnread(state: MailboxState, name: string, closed: boolean): void {

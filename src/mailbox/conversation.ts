@@ -11,6 +11,9 @@ import type { MailboxState } from "./state.ts";
 /** How long a prompt that the user typed during a compaction has to go first. */
 const AFTER_COMPACTION = 100;
 
+/** How long a prompt may take from its input to its run; mail that wakes would get in its way. */
+const PROMPT_STARTS = 2000;
+
 /** Mail that enters at a `turn_end`, and whether a request must follow on it. */
 export interface GapMail {
   readonly mails: readonly Injection[];
@@ -45,10 +48,15 @@ export class Conversation {
 
   /** The user has typed something that starts or steers a run (S10.1). */
   userSpoke(): void {
-    const { state, guarded } = this.#in;
-    this.#settleStopped();
+    const { state, guarded, look } = this.#in;
+    this.settleStopped();
     state.hops = withUser(state.hops);
-    if (state.host.canWake) return;
+    if (state.host.canWake) {
+      if (state.running) return;
+      state.promptUntil = state.clock.now() + PROMPT_STARTS;
+      this.#lookLater(state.clock.after(PROMPT_STARTS, look));
+      return;
+    }
     guarded(() => {
       claimArrivals(state);
       deliverWithPrompt(state);
@@ -57,9 +65,10 @@ export class Conversation {
 
   runStarted(): void {
     const { state } = this.#in;
-    this.#settleStopped();
+    this.settleStopped();
     if (state.running) return;
     state.running = true;
+    state.promptUntil = 0;
     this.#in.guarded(() => {
       this.#in.presence.show({ state: "busy" });
     });
@@ -92,7 +101,7 @@ export class Conversation {
     });
     guarded(() => {
       confirmRead(state);
-      if (isGap) gap = deliverGap(state);
+      gap = deliverGap(state, isGap ? "gap" : "text");
     });
     return gap;
   }
@@ -107,18 +116,23 @@ export class Conversation {
     const { state } = this.#in;
     const stopped = aborted || this.#aborted;
     this.#aborted = false;
+    // A run that never began has nothing to answer.
+    if (!state.running) return;
     if (outcomeOf(state.ending, stopped).status !== "stopped") this.#settle(stopped);
     else {
       // Pi stops a run before it closes a session, too, and closes it in the same turn of the
       // event loop. That is not the user's stop: what is owed and unread then stays so (S6.7).
       this.#cancelStop = state.clock.soon(() => {
-        this.#settleStopped();
+        this.settleStopped();
       });
     }
   }
 
-  /** Settles the run that was stopped, if that is still to be done. */
-  #settleStopped(): void {
+  /**
+   * Settles the run that was stopped, if that is still to be done: before mail that has come
+   * since is claimed, which would otherwise be taken for unread at the stop (S6.6).
+   */
+  settleStopped(): void {
     if (!this.#cancelStop) return;
     this.#cancelStop();
     this.#cancelStop = undefined;
@@ -128,9 +142,12 @@ export class Conversation {
   #settle(stopped: boolean): void {
     const { state, presence, guarded, look } = this.#in;
     state.running = false;
-    guarded(() => {
-      settleRun(state, stopped);
-    });
+    // Without a message of the model there is no answer: what is owed stays owed.
+    if (stopped || state.ending.stopReason !== "") {
+      guarded(() => {
+        settleRun(state, stopped);
+      });
+    }
     // Also for a run that was not this mailbox's to answer, or could not be seen to.
     state.hops = NO_HOPS;
     state.ending = NO_ENDING;

@@ -46,6 +46,7 @@ export function deliverIdle(state: MailboxState): void {
   confirmRead(state);
   // Until a run's settling is seen to, what enters would be taken for a part of it (S6.9).
   if (state.running || state.offering > 0 || !state.host.isIdle()) return;
+  if (state.clock.now() < state.promptUntil) return;
   takeBackLost(state);
   if (isStarting(state)) return;
   if (state.host.canWake) putIn(state, "idle");
@@ -65,11 +66,14 @@ export function deliverStopped(state: MailboxState): void {
 }
 
 /**
- * The unread mail to return from a `turn_end` with tool results: it enters with them and is seen
- * by the request that follows (S5.3).
+ * The unread mail to return from a `turn_end`: behind tool results it enters with them and is
+ * seen by the request that follows (S5.3); behind a run's last text none does (S6.9).
  */
-export function deliverGap(state: MailboxState): { mails: Injection[]; wake: boolean } {
-  const { enter, wake } = intake(readyMail(state), "gap");
+export function deliverGap(
+  state: MailboxState,
+  boundary: "gap" | "text",
+): { mails: Injection[]; wake: boolean } {
+  const { enter, wake } = intake(readyMail(state), boundary);
   const mails = enter.map((mail) => injection(state, mail));
   for (const mail of enter) {
     handOver(state, mail, "gap");
@@ -78,11 +82,13 @@ export function deliverGap(state: MailboxState): { mails: Injection[]; wake: boo
   return { mails, wake };
 }
 
-/** Mail that a settled run did not take in after all is unread again. */
-export function takeBackUntaken(state: MailboxState): void {
+/**
+ * Mail that a settled run did not take in after all is unread again. A message that is to start
+ * a run may still do so, unless that was the run the user has stopped.
+ */
+export function takeBackUntaken(state: MailboxState, stopped: boolean): void {
   for (const mail of state.unread.values()) {
-    if (mail.handed === undefined || mail.handed.by === "message") continue;
-    mail.handed = undefined;
+    if (stopped || mail.handed?.by !== "message") mail.handed = undefined;
   }
 }
 

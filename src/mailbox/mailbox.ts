@@ -8,7 +8,7 @@ import { boxesOf, isOpenToOthers, makeBoxes, openRoot } from "../mail/root.ts";
 import { watchFolder } from "../mail/watcher.ts";
 import { runningRecord } from "../sessions/record.ts";
 import { hopCount } from "../turn/hops.ts";
-import { claimArrivals, resume } from "./arrivals.ts";
+import { claimArrivals, resume, retryDeferred } from "./arrivals.ts";
 import { Conversation } from "./conversation.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
 import type { Host } from "./host.ts";
@@ -78,22 +78,11 @@ export class Mailbox {
     // An address that is none is refused before anything is made (S1.2).
     const { folder } = boxesOf(host.address);
     openRoot();
-    makeBoxes(host.address);
-    if (!this.#serve()) {
-      this.#phase = "standby";
-      host.warn(
-        `mailbox: process ${this.#presence.otherProcess() ?? "?"} has this session open and gets ` +
-          "its mail; this one takes over when that one is closed.",
-      );
-      this.#cancels.push(
-        clock.every(STANDBY_LOOK, () => {
-          this.#takeOver();
-        }),
-      );
-    }
+    makeBoxes(host.address, this.settings().durable);
     if (isOpenToOthers(folder)) {
       host.warn(`mailbox: other users can read the mail in ${folder}; run chmod 700 ${folder}`);
     }
+    if (!this.#serve()) this.#standBy();
   }
 
   get address(): string {
@@ -172,9 +161,11 @@ export class Mailbox {
    */
   scan(): void {
     this.#makeReady();
-    claimArrivals(this.#state);
+    this.conversation.settleStopped();
+    const { fault } = claimArrivals(this.#state);
     deliverIdle(this.#state);
     this.#showCounts();
+    if (fault !== undefined) throw new Error(`Some mail cannot be claimed for now: ${fault}`);
   }
 
   /** Removes the folders of closed sessions whatever their age, and returns how many (S11.3). */
@@ -217,6 +208,22 @@ export class Mailbox {
     return true;
   }
 
+  /** Leaves the address to the process that serves it, until that is gone (S3.4). */
+  #standBy(): void {
+    const { clock, host } = this.#state;
+    this.#phase = "standby";
+    for (const cancel of this.#cancels.splice(0)) cancel();
+    host.warn(
+      `mailbox: process ${this.#presence.otherProcess() ?? "?"} has this session open and gets ` +
+        "its mail; this one takes over when that one is closed.",
+    );
+    this.#cancels.push(
+      clock.every(STANDBY_LOOK, () => {
+        this.#takeOver();
+      }),
+    );
+  }
+
   #takeOver(): void {
     if (this.#phase !== "standby") return;
     try {
@@ -229,9 +236,15 @@ export class Mailbox {
   /** Does all that is due: claims, tries again what failed, delivers. Returns how much it claimed. */
   look(): number {
     let found = 0;
+    this.conversation.settleStopped();
     this.#guarded(() => {
+      if (this.#presence.otherProcess() !== undefined) {
+        this.#standBy();
+        return;
+      }
       this.#presence.beat();
-      found = claimArrivals(this.#state);
+      if (this.#state.deferred.size > 0) retryDeferred(this.#state, this.#options.closed);
+      found = claimArrivals(this.#state).count;
       if (!this.#state.unsaved || trySave(this.#state)) flushOutbox(this.#state);
       deliverIdle(this.#state);
     });

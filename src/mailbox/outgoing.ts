@@ -4,6 +4,7 @@ import type { Envelope } from "../mail/envelope.ts";
 import { isDelivered, send } from "../mail/store.ts";
 import { type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
 import { hopCount } from "../turn/hops.ts";
+import { cutToBytes } from "../text.ts";
 import type { Answer } from "../turn/settle.ts";
 
 /** A mail to send that is not an answer. */
@@ -41,10 +42,20 @@ export function sendMail(state: MailboxState, mail: Outgoing): Envelope {
   return envelope;
 }
 
+/** The most of an answer that is sent, in bytes; escaped, it still fits an envelope. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+function within(body: string): string {
+  const part = cutToBytes(body, MAX_ANSWER_BYTES);
+  return part === body ? body : `${part}\n(Cut here at 1 MiB by the session that answers.)`;
+}
+
 /** Puts answers into the outbox; they go out with {@link flushOutbox} once that is saved. */
 export function putIntoOutbox(state: MailboxState, answers: readonly Answer[]): Envelope[] {
   const hops = hopCount(state.hops);
-  const replies = answers.map((answer) => newEnvelope(state, { ...answer, kind: "reply", hops }));
+  const replies = answers.map((answer) =>
+    newEnvelope(state, { ...answer, kind: "reply", hops, body: within(answer.body) }),
+  );
   state.ledger.outbox.push(...replies);
   return replies;
 }

@@ -16,9 +16,9 @@ import { type MailboxState, trySave } from "./state.ts";
  */
 export function settleRun(state: MailboxState, aborted: boolean): void {
   confirmRead(state);
-  takeBackUntaken(state);
-  offerAll(state);
   const outcome = outcomeOf(state.ending, aborted);
+  takeBackUntaken(state, outcome.status === "stopped");
+  offerAll(state);
   const { answers, owed } = settle(state.ledger.owed, outcome);
   putIntoOutbox(state, answers);
   state.ledger.owed = [...owed];

@@ -54,6 +54,10 @@ export interface MailboxState {
   readonly waits: Map<string, Wait>;
   /** A run is on: it has started, and its settling has not been seen to yet. */
   running: boolean;
+  /** Until when a prompt that the user has typed is about to start a run, in ms since 1970. */
+  promptUntil: number;
+  /** Names in `cur/` of unread mail that cannot be read for now. */
+  readonly deferred: Set<string>;
   /** How many mails listeners are being shown right now; they may act on the mailbox meanwhile. */
   offering: number;
   hops: Hops;
@@ -77,6 +81,8 @@ export function newState(host: Host, clock: Clock, settings: () => Settings): Ma
     unread: new Map(),
     waits: new Map(),
     running: false,
+    promptUntil: 0,
+    deferred: new Set(),
     offering: 0,
     hops: NO_HOPS,
     ending: NO_ENDING,
@@ -112,7 +118,8 @@ export function countsOf({ unread, ledger }: MailboxState): Counts {
  */
 export function save(state: MailboxState): void {
   const { address } = state.host;
-  const unread = [...state.unread.values()].map(({ path }) => basename(path));
+  const names = [...state.unread.values()].map(({ path }) => basename(path));
+  const unread = [...names, ...state.deferred];
   const write = (): void => {
     saveLedger(address, { ...state.ledger, unread }, state.settings().durable);
   };

@@ -93,10 +93,10 @@ function quote(text: string): string {
   return JSON.stringify(cleanValue(text));
 }
 
-/** A UUID means the same in capitals; a session that runs decides how it is written. */
+/** A UUID means the same in capitals; one that runs decides how it is written, or Pi, in small. */
 function asRunning(uuid: string, running: readonly Addressee[]): string {
   const same = running.find(({ address }) => address.toLowerCase() === uuid.toLowerCase());
-  return same?.address ?? uuid;
+  return same?.address ?? uuid.toLowerCase();
 }
 
 /**

@@ -35,6 +35,9 @@ export function isRunning(
 
 const GONE = "gone";
 
+/** How long `ps` may take, in ms; without its listing, the pids alone decide. */
+const PS_TIMEOUT = 2000;
+
 /** Where fields stand in /proc/<pid>/stat, counted from behind the command. */
 const STATE = 0;
 const START_TIME = 19;
@@ -85,6 +88,7 @@ function runPs(pids: readonly number[]): string | undefined {
       encoding: "utf8",
       env: { TZ: "UTC", LC_ALL: "C" },
       stdio: ["ignore", "pipe", "ignore"],
+      timeout: PS_TIMEOUT,
     });
   } catch (error) {
     return error instanceof Error && "stdout" in error && typeof error.stdout === "string"

@@ -58,7 +58,9 @@ export function takeRecord(record: SessionRecord): boolean {
     if (createFile(path, JSON.stringify(record))) return true;
     const found = runningRecord(record.address);
     if (found && found.pid !== record.pid) return false;
-    // Of this process, from a session that it has closed; or no record at all.
+    // Of this process, from a session that it has closed; or a file that is no record.
+    const now = readRecord(record.address);
+    if (now && now.pid !== record.pid) continue;
     whenThere(() => {
       unlinkSync(path);
     }, undefined);

@@ -10,6 +10,7 @@ import {
 import { existsSync } from "node:fs";
 import { ENTRY_TYPE, type Host, type Injection } from "../mailbox/host.ts";
 import type { GapMail } from "../mailbox/conversation.ts";
+import { cleanText } from "../text.ts";
 import type { Ending } from "../turn/run.ts";
 
 /** The first Pi whose turn boundaries take entries in, without which mail can be lost. */
@@ -29,7 +30,7 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
   return {
     address: sessionManager.getSessionId(),
     cwd: context.cwd,
-    canWake: context.hasUI,
+    canWake: context.mode !== "print" && context.mode !== "json",
     agentFolder: getAgentDir(),
     name: () => sessionManager.getSessionName(),
     isIdle: () => context.isIdle(),
@@ -67,8 +68,9 @@ export function tellUser(
   text: string,
   level: "info" | "warning" | "error",
 ): void {
-  if (context.hasUI) context.ui.notify(text, level);
-  else process.stderr.write(`${text}\n`);
+  const shown = cleanText(text);
+  if (context.hasUI) context.ui.notify(shown, level);
+  else process.stderr.write(`${shown}\n`);
 }
 
 /** What a `turn_end` returns so that mail enters behind its tool results. */

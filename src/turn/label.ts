@@ -78,7 +78,7 @@ export function notAnAnswer(status: ReplyStatus): string | undefined {
     case "stopped":
       return "This is not an answer: the run on it was stopped by the user there.";
     case "failed":
-      return "This is not an answer: the other session failed to give one.";
+      return "This is not an answer: the other session failed, or stopped, before it had one.";
   }
 }
 

@@ -222,3 +222,13 @@ describe("finding a mail by its id", () => {
     expect(readMail(join(makeBoxes(BOB).cur, "fifo.json"))).toBeUndefined();
   });
 });
+
+describe("S2.6 a mail that its recipient would set aside for its size", () => {
+  test("is refused by its sender, and leaves nothing", () => {
+    const envelope = mail({ body: "\u0001".repeat(2 * 1024 * 1024) });
+    expect(() => {
+      send(envelope, false);
+    }).toThrow(/^Nothing was sent: the mail has \d+ bytes/);
+    expect(filesBelow(state.root)).toEqual([]);
+  });
+});

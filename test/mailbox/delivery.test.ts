@@ -572,3 +572,44 @@ describe("S7.5 an ask that waits", () => {
     expect(life.gap().mails.map(({ details }) => details.id)).toEqual([forged.id, other.id]);
   });
 });
+
+describe("a prompt on its way from its input to its run", () => {
+  test("is not overtaken by mail that wakes, which joins its run or comes after it", () => {
+    const life = Life.open(new FakeHost(BOB));
+    life.mailbox.conversation.userSpoke();
+    const envelope = mail();
+    send(envelope, false);
+    life.mailbox.look();
+    expect(puts(life)).toEqual([]);
+    life.start();
+    life.end({ text: "The user's own." });
+    life.clock.turn();
+    expect(puts(life)).toEqual([["wake", envelope.id]]);
+    expect(mailsIn(ALICE)).toEqual([]);
+  });
+
+  test("that starts no run does not keep mail waiting", () => {
+    const life = Life.open(new FakeHost(BOB));
+    life.mailbox.conversation.userSpoke();
+    const envelope = mail();
+    send(envelope, false);
+    life.mailbox.look();
+    life.clock.advance(2000);
+    expect(puts(life)).toEqual([["wake", envelope.id]]);
+  });
+});
+
+describe("a run without a message of the model", () => {
+  test("answers nothing, and what is owed stays owed", () => {
+    const life = Life.open(new FakeHost(BOB));
+    send(mail(), false);
+    life.mailbox.look();
+    life.start();
+    life.host.idle = true;
+    life.mailbox.conversation.settled(false);
+    life.clock.turn();
+    expect(mailsIn(ALICE)).toEqual([]);
+    life.run({ text: "done" });
+    expect(mailsIn(ALICE)).toMatchObject([{ status: "done", body: "done" }]);
+  });
+});

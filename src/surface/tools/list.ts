@@ -19,9 +19,10 @@ export function registerList(pi: ExtensionAPI, session: Session): void {
     promptSnippet: "List the running Pi sessions that mail can be sent to",
     parameters: Type.Object({}),
     execute: () => {
-      const text = listText(session.mailbox);
+      const { content, truncated } = truncateHead(listText(session.mailbox));
+      const text = truncated ? `${content}\n(There are more; the list is cut here.)` : content;
       return Promise.resolve({
-        content: [{ type: "text", text: truncateHead(text).content }],
+        content: [{ type: "text", text }],
         details: {},
       });
     },
