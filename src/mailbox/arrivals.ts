@@ -8,7 +8,7 @@ import {
   MAX_ENVELOPE_BYTES,
   parseEnvelope,
 } from "../mail/envelope.ts";
-import { loadLedger, rebuildLedger } from "../mail/ledger.ts";
+import { type Awaiting, loadLedger, rebuildLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
 import { claim, findMail, isDelivered, type Mail, namesIn } from "../mail/store.ts";
 import { withMail } from "../turn/hops.ts";
@@ -144,7 +144,7 @@ export function resume(state: MailboxState, closed: boolean): void {
     ...ledger,
     // Sent is what arrived: a crash in the middle of a send, or a mailbox that was removed since,
     // leaves nothing to wait for.
-    awaiting: ledger.awaiting.filter((mail) => isAddress(mail.to) && isDelivered(mail)),
+    awaiting: ledger.awaiting.filter(hasArrived),
     owed: ledger.owed
       .filter(({ from }) => isAddress(from))
       .map((debt) => ({ ...debt, closed: debt.closed || closed })),
@@ -157,6 +157,16 @@ export function resume(state: MailboxState, closed: boolean): void {
   retryDeferred(state, closed);
   const isNew = found === "missing" && ledger.read + unread.length + ledger.awaiting.length === 0;
   if (!isNew) trySave(state);
+}
+
+function hasArrived(mail: Awaiting): boolean {
+  if (!isAddress(mail.to)) return false;
+  try {
+    return isDelivered(mail);
+  } catch {
+    // It cannot be looked for: nothing says that it has not.
+    return true;
+  }
 }
 
 /** Takes up the unread mail that could not be read until now. */

@@ -141,6 +141,7 @@ describe("S5.10 what the first line says after its first sentence", () => {
   test("a reply names all that it answers", () => {
     const line = firstLine(reply([sent("r1", "request"), { id: "r2", copy: undefined }]));
     expect(line).toMatch(/answers r1, r2\b/);
+    expect(line.match(/answers/g)).toHaveLength(1);
   });
 
   test("a reply to a request says that the user made it, with /mailbox or through an extension", () => {
@@ -153,7 +154,11 @@ describe("S5.10 what the first line says after its first sentence", () => {
 
   test("a late answer says that the ask had stopped waiting", () => {
     const stopped = /ask.*stopped waiting.*\ba1\b/;
-    expect(firstLine(reply([sent("a1", "ask")], "done", true))).toMatch(stopped);
+    const line = firstLine(reply([sent("a1", "ask")], "done", true));
+    expect(line).toMatch(stopped);
+    expect(line.match(/answers/g)).toHaveLength(1);
+    expect(line.match(/\ba1\b/g)).toHaveLength(1);
+    expect(firstLine(reply([sent("a1", "ask")]))).not.toMatch(/stopped waiting/);
     expect(firstLine(reply([sent("r1", "request")]))).not.toMatch(/stopped waiting/);
   });
 
@@ -161,6 +166,7 @@ describe("S5.10 what the first line says after its first sentence", () => {
     const line = firstLine(reply([sent("a1", "ask"), sent("r1", "request")], "done", true));
     expect(line).toMatch(/stopped waiting/);
     expect(line).toMatch(/user of this session.*\/mailbox or through an extension/);
+    expect(line.match(/\b(a1|r1)\b/g)).toEqual(["a1", "r1"]);
   });
 
   test.each<ReplyStatus>(["stopped", "failed"])(
@@ -231,7 +237,7 @@ describe("S5.8 long mail", () => {
     (_what, part, rest) => {
       const [shown, note, ...more] = bodyOf(part + rest);
       expect(shown).toBe(part);
-      expect(note).toMatch(/^\(.*32 KiB.*\/root\/me\/cur\/m1\.json.*\)$/);
+      expect(note).toMatch(/^\(.*\b32 KiB.*\/root\/me\/cur\/m1\.json.*\)$/);
       expect(more).toEqual([]);
     },
   );
@@ -258,7 +264,9 @@ describe("S5.8 long mail", () => {
     const text = reply([sent("r1", "request", long), sent("r2", "request", long)]);
     for (const id of ["r1", "r2"]) {
       expect(text).toMatch(
-        new RegExp(`${id} said:\\n> a{2047}\\n> \\(.*2 KiB.*/root/me/sent/${id}\\.json.*\\)\\n\\n`),
+        new RegExp(
+          `${id} said:\\n> a{2047}\\n> \\(.*\\b2 KiB.*/root/me/sent/${id}\\.json.*\\)\\n\\n`,
+        ),
       );
     }
   });
