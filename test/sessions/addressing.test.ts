@@ -42,6 +42,12 @@ describe("S4.1 an address as given", () => {
     expect(resolve("b", [{ address: "b" }])).toBe("b");
   });
 
+  test("of a running session in other letters resolves to that session", () => {
+    expect(resolve(carol.address.toUpperCase())).toBe(carol.address);
+    const capitals = { address: "ABCDEFAB-CDEF-7ABC-8DEF-ABCDEFABCDEF" };
+    expect(resolve(capitals.address.toLowerCase(), [capitals])).toBe(capitals.address);
+  });
+
   test("that is a full UUID resolves to a closed session", () => {
     const closed = "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee";
     expect(resolve(closed)).toBe(closed);
@@ -284,9 +290,12 @@ describe("S4.8 a name that nearly matches", () => {
     ["a part of it", "dash", "dashboard work"],
     ["a part of three letters", "ice", "alice"],
     ["more than it", "alice please", "alice"],
+    ["in small letters", "alice", "ALICE"],
+    ["a name of three letters in what was typed", "the app there", "app"],
     ["one change in a short name", "ap", "app"],
     ["two letters swapped in a name of two", "ba", "ab"],
     ["of a hundred letters", "x".repeat(100), "x".repeat(99)],
+    ["of a name of a hundred letters", "x".repeat(99), "x".repeat(100)],
   ])("%s", (_how, typed, name) => {
     expect(hint(typed, name)).toContain(`Did you mean ${JSON.stringify(name)}?`);
   });
@@ -303,6 +312,37 @@ describe("S4.8 a name that nearly matches", () => {
     ["a name too long to be compared", "x".repeat(100), "x".repeat(101)],
   ])("but not %s", (_how, typed, name) => {
     expect(hint(typed, name)).not.toMatch(/Did you mean/);
+  });
+
+  test("is at most one change in four letters away, whichever letters these are", () => {
+    /** By its definition: letters put in, left out, changed, or two neighbours swapped. */
+    const changes = (from: string, to: string): number => {
+      if (from === "" || to === "") return from.length + to.length;
+      const [a, b] = [from.slice(1), to.slice(1)];
+      if (from.startsWith(to.charAt(0))) return changes(a, b);
+      const swapped = from.startsWith(to.charAt(1) + to.charAt(0)) && to.length > 1;
+      return (
+        1 +
+        Math.min(
+          changes(a, to),
+          changes(from, b),
+          changes(a, b),
+          swapped ? changes(from.slice(2), to.slice(2)) : Number.POSITIVE_INFINITY,
+        )
+      );
+    };
+    const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 3, maxLength: 9 });
+    fc.assert(
+      fc.property(word, word, (typed, name) => {
+        fc.pre(typed !== name);
+        const isNear =
+          name.includes(typed) ||
+          typed.includes(name) ||
+          changes(typed, name) <= Math.max(1, Math.floor(name.length / 4));
+        expect(hint(typed, name).includes("Did you mean")).toBe(isNear);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test("several are all named, each once", () => {
