@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type, type TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { errorCode, errorText, readRegularFile } from "./mail/disk.ts";
+import { errorText, isThere, readRegularFile } from "./mail/disk.ts";
 
 /** The settings of `session-mail.json` (S12.1). */
 export interface Settings {
@@ -67,12 +67,12 @@ export function readSettings(agentFolder: string): Parsed {
   const path = join(agentFolder, "session-mail.json");
   const inFile = (problem: string): string => `${path}: ${problem}`;
   try {
+    if (!isThere(path)) return { settings: DEFAULTS, problems: [] };
     const { settings, problems } = parseSettings(
       readRegularFile(realpathSync(path), MAX_SETTINGS_BYTES),
     );
     return { settings, problems: problems.map(inFile) };
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return { settings: DEFAULTS, problems: [] };
     return {
       settings: DEFAULTS,
       problems: [inFile(`it cannot be read (${errorText(error)}), so the defaults hold`)],

@@ -172,6 +172,7 @@ describe("S12.1 settings of an agent directory", () => {
     ["not UTF-8", () => writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]))],
     ["over 1 MiB", () => writeFileSync(file, `{}${" ".repeat(1024 * 1024)}`)],
     ["a link to itself", () => symlinkSync(file, file)],
+    ["a link to nothing", () => symlinkSync(join(folder, "gone"), file)],
   ])("are the defaults, with one problem that names the file, where it is %s", (_what, make) => {
     make();
     const { settings, problems } = readSettings(folder);

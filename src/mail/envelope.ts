@@ -89,7 +89,7 @@ export function parseEnvelope(text: string): Envelope {
     hops: fields.hops === undefined ? 0 : fields.hops,
     in_reply_to: answered,
     status: kind === "reply" ? readStatus(fields.status) : "",
-    ts: typeof fields.ts === "string" && !Number.isNaN(Date.parse(fields.ts)) ? fields.ts : "",
+    ts: typeof fields.ts === "string" && isTime(fields.ts) ? fields.ts : "",
     body: fields.body,
   };
   if (Value.Check(EnvelopeSchema, envelope)) return envelope;
@@ -104,6 +104,11 @@ function readKind(kind: unknown, hops: unknown, answered: unknown): Kind {
     return Array.isArray(answered) && answered.length > 0 ? "reply" : "request";
   }
   return Value.Check(Kind, kind) ? kind : "message";
+}
+
+/** A time without a zone would be another one, and the file have another name, elsewhere. */
+function isTime(ts: string): boolean {
+  return /T.*(?:Z|[+-]\d\d:\d\d)$/.test(ts) && !Number.isNaN(Date.parse(ts));
 }
 
 /** A reply without a status is from before statuses; one with a status nobody knows is no answer. */

@@ -14,7 +14,16 @@ import { claim, findMail, isDelivered, type Mail, namesIn } from "../mail/store.
 import { withMail } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
 import type { Answered } from "../turn/label.ts";
-import { type MailboxState, owe, save, tell, trySave, type Unread, type Wait } from "./state.ts";
+import {
+  mark,
+  type MailboxState,
+  owe,
+  save,
+  tell,
+  trySave,
+  type Unread,
+  type Wait,
+} from "./state.ts";
 
 /** The event on which listeners are shown every mail before it enters (S9.2). */
 export const INBOUND = "message:inbound";
@@ -115,7 +124,7 @@ function answeredBy(state: MailboxState, reply: Envelope): Answered[] {
   const { sent } = boxesOf(state.host.address);
   let names: string[] | undefined;
   const list = (): string[] => (names ??= namesIn(sent));
-  return reply.in_reply_to.map((id) => {
+  return [...new Set(reply.in_reply_to)].map((id) => {
     const awaited = state.ledger.awaiting.find((other) => other.id === id);
     const name = awaited && envelopeName({ ...reply, id, ts: awaited.ts });
     const copy = findMail(sent, id, name, list);
@@ -247,5 +256,5 @@ function takenOver(state: MailboxState, { envelope }: Unread): void {
   state.ledger.read += 1;
   if (isOwed(envelope)) owe(state, envelope);
   trySave(state);
-  state.host.mark(envelope.id, false);
+  mark(state, envelope.id, false);
 }

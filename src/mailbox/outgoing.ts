@@ -2,7 +2,7 @@ import { AddressError } from "../sessions/addressing.ts";
 import { errorText } from "../mail/disk.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import { isDelivered, send } from "../mail/store.ts";
-import { type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
+import { mark, type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
 import { hopCount } from "../turn/hops.ts";
 import { cutToBytes } from "../text.ts";
 import type { Answer } from "../turn/settle.ts";
@@ -113,6 +113,6 @@ export function answerNow(state: MailboxState, ask: string, body: string): Envel
   }
   state.ledger.outbox = state.ledger.outbox.filter((other) => other !== reply);
   trySave(state);
-  state.host.mark(ask, true);
+  mark(state, ask, true);
   return reply;
 }

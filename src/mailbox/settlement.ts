@@ -5,7 +5,7 @@ import { refuseUnread, settle } from "../turn/settle.ts";
 import { confirmRead, deliverStopped, readyMail, takeBackUntaken } from "./delivery.ts";
 import { offerAll } from "./arrivals.ts";
 import { flushOutbox, putIntoOutbox } from "./outgoing.ts";
-import { type MailboxState, trySave } from "./state.ts";
+import { mark, type MailboxState, trySave } from "./state.ts";
 
 /**
  * Ends a run: who is owed an answer gets it (S6), and what entered since the last settle counts
@@ -27,7 +27,7 @@ export function settleRun(state: MailboxState, aborted: boolean): void {
   state.ledger.read += state.ledger.entered;
   state.ledger.entered = 0;
   if (trySave(state)) flushOutbox(state);
-  for (const { id } of refused) state.host.mark(id, true);
+  for (const { id } of refused) mark(state, id, true);
   if (outcome.status === "stopped") deliverStopped(state);
 }
 

@@ -171,6 +171,18 @@ export function tell(state: MailboxState, text: string, problem = text): void {
   state.host.warn(text);
 }
 
+/**
+ * Leaves a mark in the session that a mail was read, or answered. The ledger says so, too; the
+ * mark is for when that has to be made anew, so a session that takes none is no failure.
+ */
+export function mark(state: MailboxState, id: string, answered: boolean): void {
+  try {
+    state.host.mark(id, answered);
+  } catch (error) {
+    tell(state, `mailbox: the session takes no entry: ${errorText(error)}`);
+  }
+}
+
 /** What a new mail of this session says beside its sender, id and time. */
 export interface Draft {
   readonly to: string;

@@ -1,9 +1,10 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { errorText } from "../mail/disk.ts";
+import type { Mailbox } from "../mailbox/mailbox.ts";
 import { cleanValue } from "../text.ts";
 import { tellUser } from "./pi.ts";
 import type { Session } from "./session.ts";
-import { findRecipient } from "./tools/checks.ts";
+import { findRecipient, type Recipient } from "./tools/checks.ts";
 
 /** What was typed behind `/mailbox`. */
 export type Command =
@@ -54,10 +55,22 @@ export function registerCommand(pi: ExtensionAPI, session: Session): void {
         }
         return `Removed ${String(mailbox.prune())} mailbox folders of closed sessions`;
       case "send": {
-        const { address } = findRecipient(mailbox, command.to);
+        const { address } = recipientOf(mailbox, command.to);
         const { id } = mailbox.send({ to: address, kind: "request", hops: 0, body: command.text });
         return `Sent ${id} to ${address}`;
       }
     }
+  }
+}
+
+/** @throws an error that names the open quote, where that is why there is no such session. */
+function recipientOf(mailbox: Mailbox, to: string): Recipient {
+  try {
+    return findRecipient(mailbox, to);
+  } catch (error) {
+    if (!to.startsWith('"')) throw error;
+    throw new Error(`Nothing was sent: the quote before the name is not closed. ${USAGE}`, {
+      cause: error,
+    });
   }
 }

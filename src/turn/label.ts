@@ -105,7 +105,8 @@ function purpose({ envelope, sender, answered, late }: Labelled): string[] {
 }
 
 function whatItAnswers(answered: readonly Answered[], late: boolean): string[] {
-  const asks = late ? answered.filter(({ copy }) => copy?.envelope.kind === "ask") : [];
+  // A late answer to an ask of which no copy is kept is one to an ask all the same.
+  const asks = late ? answered.filter(({ copy }) => copy?.envelope.kind !== "request") : [];
   const others = answered.filter((one) => !asks.includes(one));
   return [
     ...(asks.length > 0

@@ -157,6 +157,12 @@ describe("S8.1 /mailbox is refused, with an error, writing nothing,", () => {
     expect(far).toContain("full id");
   });
 
+  test("S4.6 for a quote before the name that is not closed", async () => {
+    const message = await refused('/mailbox "dashboard work hello');
+    expect(message).toContain("the quote before the name is not closed");
+    expect(message).toContain("/mailbox <to> <text>");
+  });
+
   test("S4.3 for a name that two sessions have, naming both", async () => {
     const twin = await workplace.session({ name: "bob", model: "dave" });
     const message = await refused("/mailbox bob hello");

@@ -52,6 +52,7 @@ describe("S1.2 an address", () => {
     ".",
     "..",
     "../x",
+    "z".repeat(201),
     "a/b",
     "/a",
     "a/",
@@ -127,6 +128,14 @@ describe("S2.1 an envelope", () => {
     expect(parseWith({ ts: undefined }).ts).toBe("");
     expect(parseWith({ ts: 7 }).ts).toBe("");
     expect(parseWith({ ts: "yesterday" }).ts).toBe("");
+  });
+
+  test("S2.1 is read without a time that does not say its zone: elsewhere it would be another", () => {
+    expect(parseWith({ ts: "2026-01-02T03:04:05.678" }).ts).toBe("");
+    expect(parseWith({ ts: "2026-01-02" }).ts).toBe("");
+    for (const ts of ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678+05:30"]) {
+      expect(parseWith({ ts }).ts).toBe(ts);
+    }
   });
 });
 

@@ -55,6 +55,30 @@ describe("S9.2 a listener", () => {
     ]);
   });
 
+  test("S5.8 is given a copy once, however often the reply names it", () => {
+    const { life, seen } = listening(() => false);
+    const asked = life.mailbox.send({ to: ALICE, kind: "request", hops: 0, body: "Do it." });
+    send(replyTo(asked, { in_reply_to: [asked.id, asked.id, asked.id] }), false);
+    life.mailbox.look();
+    expect(seen[0]?.requests).toHaveLength(1);
+    const [put] = life.host.puts;
+    expect(put?.mail.content.match(/Do it\./g)).toHaveLength(1);
+  });
+
+  test("S5.12 has it read also where the session takes no entry", () => {
+    const { life } = listening(() => true);
+    life.host.mark = () => {
+      throw new Error("no room for an entry");
+    };
+    const taken = mail();
+    send(taken, false);
+    life.mailbox.look();
+    expect(life.host.warnings).toEqual([expect.stringContaining("no room for an entry") as string]);
+    life.run({ text: "done" });
+    expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [taken.id], body: "done" }]);
+    expect(life.read).toEqual([]);
+  });
+
   test("S5.12 that takes a mail over has it read: it enters no conversation, now or later", () => {
     const { life, seen } = listening(() => true);
     const mails = [mail({ kind: "message" }), replyTo(mail({ from: BOB, to: ALICE }))];

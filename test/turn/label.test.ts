@@ -162,6 +162,11 @@ describe("S5.10 what the first line says after its first sentence", () => {
     expect(firstLine(reply([sent("r1", "request")]))).not.toMatch(/stopped waiting/);
   });
 
+  test("S5.10 a late answer to an ask of which no copy is kept says so, too", () => {
+    const line = firstLine(reply([{ id: "a1", copy: undefined }], "done", true));
+    expect(line).toMatch(/ask.*stopped waiting.*\ba1\b/);
+  });
+
   test("S5.10 a late reply that answers a request as well says that the user made that", () => {
     const line = firstLine(reply([sent("a1", "ask"), sent("r1", "request")], "done", true));
     expect(line).toMatch(/stopped waiting/);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { claimsFrame, cleanText, cleanValue, cutToBytes, quoted } from "../../src/text.ts";
-import { hostile } from "./hostile.ts";
-import { BIDIRECTIONAL, ESCAPES, linesOf, looksLikeFrame } from "./reader.ts";
+import { claimsFrame, cleanText, cleanValue, cutToBytes, quoted } from "../src/text.ts";
+import { hostile } from "./turn/hostile.ts";
+import { BIDIRECTIONAL, ESCAPES, linesOf, looksLikeFrame } from "./turn/reader.ts";
 
 /** Every code unit from `first` to `last`. */
 const range = (first: number, last: number): string[] =>
