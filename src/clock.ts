@@ -3,8 +3,10 @@ export type Cancel = () => void;
 
 /** Time as this package sees it, so that a test need not wait for it to pass. */
 export interface Clock {
-  /** In ms since 1970. */
+  /** In ms since 1970; it may jump, when somebody sets the clock of the machine. */
   now(): number;
+  /** In ms since some moment; it never jumps, so that it can tell how long something took. */
+  elapsed(): number;
   /** Once, after so many ms. */
   after(milliseconds: number, run: () => void): Cancel;
   /** Again and again, every so many ms; it does not keep the process alive. */
@@ -15,6 +17,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after: (milliseconds, run) => {
     const timer = setTimeout(run, milliseconds);
     return () => {

@@ -31,8 +31,8 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The codes of a path that leads nowhere: through a file, or a link to itself, as well. */
-const NOT_THERE: readonly unknown[] = ["ENOENT", "ENOTDIR", "ELOOP"];
+/** The codes of a path that leads nowhere: through a file, a link to itself, a process that ends. */
+export const NOT_THERE: readonly unknown[] = ["ENOENT", "ENOTDIR", "ELOOP", "ESRCH"];
 
 /** Runs `read` and gives `fallback` instead when what it looks for is not there. */
 export function whenThere<T>(read: () => T, fallback: T): T {
@@ -146,6 +146,17 @@ function makeInPlace(path: string, text: string): boolean {
   } catch (error) {
     if (errorCode(error) === "EEXIST") return false;
     throw error;
+  }
+}
+
+/** Makes what a file holds survive a power cut (S1.6). */
+export function flushFile(path: string): void {
+  // Windows flushes only what may be written.
+  const file = openSync(path, constants.O_RDWR);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

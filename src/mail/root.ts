@@ -61,9 +61,12 @@ export function boxesOf(address: string): Boxes {
 /**
  * Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their
  * paths. With `durable`, folders that were made survive a power cut (S1.6).
+ *
+ * @throws MailboxOff for a root that has become another user's (S1.4).
  */
 export function makeBoxes(address: string, durable = false): Boxes {
   const boxes = boxesOf(address);
+  refuseForeign();
   let made = false;
   for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
     if (mkdirSync(box, { recursive: true, mode: 0o700 }) !== undefined) made = true;
@@ -84,15 +87,28 @@ export function makeBoxes(address: string, durable = false): Boxes {
 export function openRoot(): void {
   const root = mailRoot();
   mkdirSync(root, { recursive: true, mode: 0o700 });
-  refuseForeign(root);
+  refuseForeign();
   chmodSync(root, 0o700);
+  makeRunningFolder();
+}
+
+/**
+ * Makes the folder of the running records where it is missing (S3.1).
+ *
+ * @throws MailboxOff for a root that has become another user's (S1.4).
+ */
+export function makeRunningFolder(): void {
+  refuseForeign();
   mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
 }
 
-function refuseForeign(root: string): void {
+/** Nothing is written into a root that is another user's, or a link that another user owns (S1.4). */
+function refuseForeign(): void {
+  const root = mailRoot();
   const user = process.getuid?.();
   if (user === undefined) return;
-  if (lstatSync(root).uid !== user || statSync(root).uid !== user) {
+  const [named, led] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
+  if ((named && named.uid !== user) || (led && led.uid !== user)) {
     throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
   }
 }

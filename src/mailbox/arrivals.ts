@@ -215,7 +215,7 @@ export function offerAll(state: MailboxState): void {
     if (mail.offered !== "no" || mail.handed || mail.entered) continue;
     const wait = waitFor(state, mail);
     if (wait) {
-      mail.handed = { by: "tool", at: state.clock.now() };
+      mail.handed = { by: "tool", at: state.clock.elapsed() };
       wait.answer(mail.envelope, mail.path);
     } else {
       offer(state, mail);

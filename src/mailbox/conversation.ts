@@ -53,7 +53,7 @@ export class Conversation {
     state.hops = withUser(state.hops);
     if (state.host.canWake) {
       if (state.running) return;
-      state.promptUntil = state.clock.now() + PROMPT_STARTS;
+      state.promptUntil = state.clock.elapsed() + PROMPT_STARTS;
       this.#lookLater(state.clock.after(PROMPT_STARTS, look));
       return;
     }
@@ -151,7 +151,7 @@ export class Conversation {
     // Also for a run that was not this mailbox's to answer, or could not be seen to.
     state.hops = NO_HOPS;
     state.ending = NO_ENDING;
-    state.settledAt = state.clock.now();
+    state.settledAt = state.clock.elapsed();
     guarded(() => {
       presence.show({ state: "idle" });
     });

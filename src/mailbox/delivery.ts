@@ -1,40 +1,53 @@
+import { errorText } from "../mail/disk.ts";
 import { sentAt } from "../mail/envelope.ts";
 import { labelOf } from "../sessions/addressing.ts";
-import { runningRecord } from "../sessions/record.ts";
+import { type RunningSession, runningRecord } from "../sessions/record.ts";
 import { withMail } from "../turn/hops.ts";
 import { type Boundary, intake, isOwed, wakes } from "../turn/intake.ts";
 import { labelMail, type Sender } from "../turn/label.ts";
 import { cleanValue } from "../text.ts";
 import type { Injection } from "./host.ts";
-import { type Handed, type MailboxState, owe, trySave, type Unread } from "./state.ts";
+import { type Handed, type MailboxState, owe, tell, trySave, type Unread } from "./state.ts";
 
 /** How long an idle session waits for the entry of a mail before that mail is unread again. */
 const LOST_AFTER = 2000;
 
 /**
  * Moves mail whose entry is in the session from unread to read (S5.5), and to owed when it asks
- * for an answer. Until the session is on disk it stays in the ledger as well, since a crash would
- * take the entry along.
+ * for an answer. Until the session is on disk it stays in the ledger as well, since a crash or a
+ * power cut would take the entry along.
  */
 export function confirmRead(state: MailboxState): void {
   if (state.unread.size === 0) return;
   state.marks.refresh();
-  const onDisk = state.host.isOnDisk();
   let changed = false;
   for (const [id, mail] of state.unread) {
-    if (!mail.entered && state.marks.isRead(id)) {
-      mail.entered = true;
-      mail.handed = undefined;
-      if (isOwed(mail.envelope)) owe(state, mail.envelope);
-      changed = true;
-    }
-    if (mail.entered && onDisk) {
-      state.unread.delete(id);
-      state.ledger.entered += 1;
-      changed = true;
-    }
+    if (mail.entered || !state.marks.isRead(id)) continue;
+    mail.entered = true;
+    mail.handed = undefined;
+    if (isOwed(mail.envelope)) owe(state, mail.envelope);
+    changed = true;
+  }
+  const entered = [...state.unread.values()].filter((mail) => mail.entered);
+  if (entered.length > 0 && isKept(state)) {
+    for (const { envelope } of entered) state.unread.delete(envelope.id);
+    state.ledger.entered += entered.length;
+    changed = true;
   }
   if (changed) trySave(state);
+}
+
+/** Whether the session's entries are on disk for good, as far as the settings ask for it (S1.6). */
+function isKept(state: MailboxState): boolean {
+  if (!state.host.isOnDisk()) return false;
+  try {
+    if (state.settings().durable) state.host.flush();
+    return true;
+  } catch (error) {
+    const text = `mailbox: the session cannot be flushed to disk: ${errorText(error)}`;
+    tell(state, text, "flush");
+    return false;
+  }
 }
 
 /**
@@ -46,7 +59,7 @@ export function deliverIdle(state: MailboxState): void {
   confirmRead(state);
   // Until a run's settling is seen to, what enters would be taken for a part of it (S6.9).
   if (state.running || state.offering > 0 || !state.host.isIdle()) return;
-  if (state.clock.now() < state.promptUntil) return;
+  if (state.clock.elapsed() < state.promptUntil) return;
   takeBackLost(state);
   if (isStarting(state)) return;
   if (state.host.canWake) putIn(state, "idle");
@@ -116,7 +129,7 @@ function putIn(state: MailboxState, boundary: Boundary): void {
 }
 
 function handOver(state: MailboxState, mail: Unread, by: Handed["by"]): void {
-  mail.handed = { by, at: state.clock.now() };
+  mail.handed = { by, at: state.clock.elapsed() };
 }
 
 /** The mail starts or steers a run (S10.1). */
@@ -132,7 +145,7 @@ function isStarting(state: MailboxState): boolean {
 
 /** Pi took a message and, idle for long enough since, has no entry of it: it is unread again. */
 function takeBackLost(state: MailboxState): void {
-  const now = state.clock.now();
+  const now = state.clock.elapsed();
   for (const mail of state.unread.values()) {
     if (mail.handed?.by !== "message") continue;
     if (now - Math.max(mail.handed.at, state.settledAt) >= LOST_AFTER) mail.handed = undefined;
@@ -164,6 +177,11 @@ function injection(state: MailboxState, mail: Unread): Injection {
 }
 
 function senderOf(address: string): Sender {
-  const record = runningRecord(address);
+  let record: RunningSession | undefined;
+  try {
+    record = runningRecord(address);
+  } catch {
+    // Who cannot be looked up for now is called by its id; its mail waits for nothing.
+  }
   return { address, label: labelOf(record ?? { address }), cwd: record?.cwd };
 }

@@ -43,6 +43,12 @@ export interface Host {
   isIdle(): boolean;
   /** Entries are on disk as soon as they are made, or will never be. */
   isOnDisk(): boolean;
+  /**
+   * Makes the entries that there are survive a power cut.
+   *
+   * @throws the system's error.
+   */
+  flush(): void;
   /** All entries of the session, in the order they were made. */
   entries(): readonly HostEntry[];
   /** Puts a mail into the idle session at once, starting nothing. */

@@ -53,7 +53,7 @@ export class Presence {
 
   #record(): SessionRecord {
     this.#started ??= ownStartToken();
-    this.#written = this.#clock.now();
+    this.#written = this.#clock.elapsed();
     const name = this.#host.name();
     return {
       address: this.#host.address,
@@ -63,7 +63,7 @@ export class Presence {
       started: this.#started,
       state: this.#state,
       waitingOn: this.#waitingOn,
-      updated: new Date(this.#written).toISOString(),
+      updated: new Date(this.#clock.now()).toISOString(),
     };
   }
 
@@ -72,7 +72,7 @@ export class Presence {
    * that we respond (S3.5).
    */
   beat(): void {
-    const isDue = this.#clock.now() - this.#written >= BEAT;
+    const isDue = this.#clock.elapsed() - this.#written >= BEAT;
     if (isDue || !hasRecord(this.#host.address)) this.show();
   }
 

@@ -16,7 +16,7 @@ import { type Ending, NO_ENDING } from "../turn/run.ts";
 /** How a mail is on its way into the session, until an entry shows that it has entered. */
 export interface Handed {
   readonly by: "message" | "gap" | "tool";
-  /** In ms since 1970. */
+  /** By {@link Clock.elapsed}. */
   readonly at: number;
 }
 
@@ -54,7 +54,7 @@ export interface MailboxState {
   readonly waits: Map<string, Wait>;
   /** A run is on: it has started, and its settling has not been seen to yet. */
   running: boolean;
-  /** Until when a prompt that the user has typed is about to start a run, in ms since 1970. */
+  /** Until when a prompt that the user has typed is about to start a run, by {@link Clock.elapsed}. */
   promptUntil: number;
   /** Names in `cur/` of unread mail that cannot be read for now. */
   readonly deferred: Set<string>;
@@ -62,7 +62,7 @@ export interface MailboxState {
   offering: number;
   hops: Hops;
   ending: Ending;
-  /** When the last run settled, in ms since 1970; 0 before the first. */
+  /** When the last run settled, by {@link Clock.elapsed}; 0 before the first. */
   settledAt: number;
   /** The ledger could not be written; it is tried again. */
   unsaved: boolean;

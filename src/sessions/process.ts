@@ -1,13 +1,23 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { errorCode } from "../mail/disk.ts";
+import { errorCode, whenThere } from "../mail/disk.ts";
+
+/** What the system tells of the process that has a pid now. */
+export interface Process {
+  /** Opaque token of when it started; no two that ever had the same pid have the same (S3.2). */
+  readonly token: string;
+  /** It was stopped by a signal and does nothing until it is continued (S3.5). */
+  readonly stopped: boolean;
+}
+
+/** By pid; `undefined` where there is no such process, and no entry where the system cannot tell. */
+export type Processes = ReadonlyMap<number, Process | undefined>;
 
 /**
- * Opaque tokens of when processes started, by pid; a pid that has none is left out (S3.2). Two
- * processes that had the same pid at different times have different tokens. One `ps` serves all
- * pids on macOS; on a platform with no such thing the result is empty.
+ * The processes that have these pids now. One `ps` serves all pids on macOS; on a platform with
+ * no such thing the result is empty.
  */
-export function startTokens(pids: readonly number[]): Map<number, string> {
+export function findProcesses(pids: readonly number[]): Processes {
   if (process.platform === "linux") return fromProc(pids);
   if (process.platform === "darwin") return fromPs(pids);
   return new Map();
@@ -17,14 +27,11 @@ export function startTokens(pids: readonly number[]): Map<number, string> {
  * Whether the process that had this start token is still there. Without a token, the pid alone
  * decides (S3.2). A process that has ended and was not yet collected by its parent is gone.
  */
-export function isRunning(
-  pid: number,
-  started: string,
-  tokens: ReadonlyMap<number, string>,
-): boolean {
-  const token = tokens.get(pid);
-  if (token === GONE) return false;
-  if (token !== undefined && started !== "") return token === started;
+export function isRunning(pid: number, started: string, processes: Processes): boolean {
+  if (processes.has(pid)) {
+    const found = processes.get(pid);
+    return found !== undefined && (started === "" || found.token === started);
+  }
   try {
     process.kill(pid, 0);
     return true;
@@ -33,8 +40,6 @@ export function isRunning(
   }
 }
 
-const GONE = "gone";
-
 /** How long `ps` may take, in ms; without its listing, the pids alone decide. */
 const PS_TIMEOUT = 2000;
 
@@ -42,42 +47,39 @@ const PS_TIMEOUT = 2000;
 const STATE = 0;
 const START_TIME = 19;
 
-function fromProc(pids: readonly number[]): Map<number, string> {
-  const boot = readText("/proc/sys/kernel/random/boot_id")?.trim();
-  const tokens = new Map<number, string>();
-  if (boot === undefined) return tokens;
-  for (const pid of pids) {
-    const stat = readText(`/proc/${pid}/stat`) ?? "";
-    // The command's name may hold blanks and brackets; the last bracket closes it.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const start = fields[START_TIME];
-    if (start === undefined) tokens.set(pid, GONE);
-    else tokens.set(pid, /[ZXx]/.test(fields[STATE] ?? "") ? GONE : `${boot}-${start}`);
-  }
-  return tokens;
-}
-
-function readText(path: string): string | undefined {
+function fromProc(pids: readonly number[]): Processes {
+  const processes = new Map<number, Process | undefined>();
   try {
-    return readFileSync(path, "utf8");
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    for (const pid of pids) processes.set(pid, readStat(pid, boot));
   } catch {
-    return undefined;
+    // Too many open files, or no /proc: of the rest nothing is known, least of all that it is gone.
   }
+  return processes;
 }
 
-function fromPs(pids: readonly number[]): Map<number, string> {
-  const tokens = new Map<number, string>();
-  if (pids.length === 0) return tokens;
+function readStat(pid: number, boot: string): Process | undefined {
+  const stat = whenThere(() => readFileSync(`/proc/${String(pid)}/stat`, "utf8"), "");
+  // The command's name may hold blanks and brackets; the last bracket closes it.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state = "", start] = [fields[STATE], fields[START_TIME]];
+  if (start === undefined || /[ZXx]/.test(state)) return undefined;
+  return { token: `${boot}-${start}`, stopped: /[Tt]/.test(state) };
+}
+
+function fromPs(pids: readonly number[]): Processes {
+  const processes = new Map<number, Process | undefined>();
+  if (pids.length === 0) return processes;
   const listing = runPs(pids);
-  if (listing === undefined) return tokens;
-  for (const pid of pids) tokens.set(pid, GONE);
+  if (listing === undefined) return processes;
+  for (const pid of pids) processes.set(pid, undefined);
   for (const line of listing.split("\n")) {
-    const [, pid, state, start] = /^\s*(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
-    if (pid !== undefined && state !== undefined && start !== undefined) {
-      tokens.set(Number(pid), state.startsWith("Z") ? GONE : start);
+    const [, pid, state, token] = /^\s*(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
+    if (pid !== undefined && state !== undefined && token !== undefined && !state.startsWith("Z")) {
+      processes.set(Number(pid), { token, stopped: state.startsWith("T") });
     }
   }
-  return tokens;
+  return processes;
 }
 
 /** What `ps` lists for these pids; it exits with 1, and lists the rest, when one of them is gone. */

@@ -1,11 +1,20 @@
-import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { isAddress } from "../mail/address.ts";
-import { createFile, isThere, readRegularFile, replaceFile, whenThere } from "../mail/disk.ts";
-import { runningFolder } from "../mail/root.ts";
-import { isRunning, startTokens } from "./process.ts";
+import {
+  createFile,
+  errorCode,
+  isThere,
+  NOT_THERE,
+  readRegularFile,
+  replaceFile,
+  UnreadableFile,
+  whenThere,
+} from "../mail/disk.ts";
+import { makeRunningFolder, runningFolder } from "../mail/root.ts";
+import { findProcesses, isRunning } from "./process.ts";
 
 const MAX_RECORD_BYTES = 64 * 1024;
 
@@ -27,13 +36,19 @@ const UNSAID = { started: "", state: "idle", waitingOn: "", updated: "" };
 /** One running session, as it tells the others (S3.1). The field names are a contract. */
 export type SessionRecord = Static<typeof RecordSchema>;
 
+/** The record of a session whose process is there. */
+export interface RunningSession extends SessionRecord {
+  /** Its process was stopped by a signal (S3.5). */
+  readonly stopped: boolean;
+}
+
 function recordPath(address: string): string {
   return join(runningFolder(), `${address}.json`);
 }
 
 /** The start token of this process, for its own records. */
 export function ownStartToken(): string {
-  return startTokens([process.pid]).get(process.pid) ?? "";
+  return findProcesses([process.pid]).get(process.pid)?.token ?? "";
 }
 
 /**
@@ -41,7 +56,7 @@ export function ownStartToken(): string {
  * after a power cut no session runs, and a record of one would only be in the way.
  */
 export function writeRecord(record: SessionRecord): void {
-  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+  makeRunningFolder();
   replaceFile(recordPath(record.address), JSON.stringify(record), false);
 }
 
@@ -52,7 +67,7 @@ export function writeRecord(record: SessionRecord): void {
  * @returns whether it is written.
  */
 export function takeRecord(record: SessionRecord): boolean {
-  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+  makeRunningFolder();
   const path = recordPath(record.address);
   for (let tries = 0; tries < 3; tries++) {
     if (createFile(path, JSON.stringify(record))) return true;
@@ -82,13 +97,21 @@ export function removeOwnRecord(address: string): void {
   }
 }
 
-/** The record of an address while its process runs; that of one which is gone is deleted (S3.2). */
-export function runningRecord(address: string): SessionRecord | undefined {
+/**
+ * The record of an address while its process runs; that of one which is gone is deleted (S3.2).
+ *
+ * @throws the system's error when that cannot be told for now.
+ */
+export function runningRecord(address: string): RunningSession | undefined {
   return onlyRunning([readRecord(address)])[0];
 }
 
-/** The records of all running sessions, in order of their addresses; others are deleted (S3.2). */
-export function runningRecords(): SessionRecord[] {
+/**
+ * The records of all running sessions, in order of their addresses; others are deleted (S3.2).
+ *
+ * @throws the system's error when they cannot be read for now.
+ */
+export function runningRecords(): RunningSession[] {
   const addresses = whenThere(() => readdirSync(runningFolder()), [])
     .filter((name) => name.endsWith(".json"))
     .map((name) => name.slice(0, -".json".length))
@@ -97,35 +120,45 @@ export function runningRecords(): SessionRecord[] {
   return onlyRunning(addresses.map(readRecord));
 }
 
-function onlyRunning(records: readonly (SessionRecord | undefined)[]): SessionRecord[] {
+function onlyRunning(records: readonly (SessionRecord | undefined)[]): RunningSession[] {
   const found = records.filter((record) => record !== undefined);
-  const tokens = startTokens(found.map(({ pid }) => pid));
-  return found.filter((record) => {
-    if (isRunning(record.pid, record.started, tokens)) return true;
+  const processes = findProcesses(found.map(({ pid }) => pid));
+  return found.flatMap((record) => {
+    if (isRunning(record.pid, record.started, processes)) {
+      return [{ ...record, stopped: processes.get(record.pid)?.stopped ?? false }];
+    }
     removeDead(record);
-    return false;
+    return [];
   });
 }
 
 /** Deletes the record of a process that is gone, unless another process has replaced it since. */
 function removeDead(dead: SessionRecord): void {
-  const now = readRecord(dead.address);
-  if (now?.pid !== dead.pid || now.started !== dead.started) return;
   try {
+    const now = readRecord(dead.address);
+    if (now?.pid !== dead.pid || now.started !== dead.started) return;
     unlinkSync(recordPath(dead.address));
   } catch {
     // Whoever reads it next tries again.
   }
 }
 
+/**
+ * What is written of an address; `undefined` where that is no record.
+ *
+ * @throws the system's error when there may be one that cannot be read for now: to take it for
+ * none would give the address away.
+ */
 function readRecord(address: string): SessionRecord | undefined {
   try {
     const written: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
     // A record may come from a copy that did not write all of it.
     const record: unknown = { ...UNSAID, ...(written as object) };
     return Value.Check(RecordSchema, record) && record.address === address ? record : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof UnreadableFile) return undefined;
+    if ([...NOT_THERE, "EACCES", "EPERM"].includes(errorCode(error))) return undefined;
+    throw error;
   }
 }
 
@@ -137,6 +170,6 @@ const SILENT_AFTER = 90_000;
  *
  * @param now in ms since 1970.
  */
-export function stateOf({ state, updated }: SessionRecord, now: number): string {
-  return now - Date.parse(updated) > SILENT_AFTER ? "not responding" : state;
+export function stateOf({ state, updated, stopped }: RunningSession, now: number): string {
+  return stopped || now - Date.parse(updated) > SILENT_AFTER ? "not responding" : state;
 }

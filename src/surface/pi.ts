@@ -8,6 +8,8 @@ import {
   VERSION,
 } from "@earendil-works/pi-coding-agent";
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { flushFile, flushFolder } from "../mail/disk.ts";
 import { ENTRY_TYPE, type Host, type Injection } from "../mailbox/host.ts";
 import type { GapMail } from "../mailbox/conversation.ts";
 import { cleanText } from "../text.ts";
@@ -27,6 +29,7 @@ export function piIsTooOld(version: string = VERSION): boolean {
 /** What a mailbox needs of Pi, for the session of this context. */
 export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
   const { sessionManager } = context;
+  let flushed: string | undefined;
   return {
     address: sessionManager.getSessionId(),
     cwd: context.cwd,
@@ -38,6 +41,14 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
       // Pi makes the file with the first message of the model, and appends to it from then on.
       const file = sessionManager.getSessionFile();
       return file === undefined || existsSync(file);
+    },
+    flush: () => {
+      const file = sessionManager.getSessionFile();
+      if (file === undefined) return;
+      flushFile(file);
+      // Its name is new only once.
+      if (file !== flushed) flushFolder(dirname(file));
+      flushed = file;
     },
     entries: () => sessionManager.getEntries(),
     append: (mail) => {

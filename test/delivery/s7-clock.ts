@@ -33,6 +33,7 @@ function repeat(run) {
 
 const clock = {
 	now,
+	elapsed: now,
 	after(milliseconds, run) {
 		const due = now() + milliseconds;
 		const cancel = repeat(() => {

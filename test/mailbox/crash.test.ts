@@ -230,6 +230,74 @@ describe("S5.5 S6.7 after a kill -9, all is read once and answered once", () => 
   });
 });
 
+describe("S1.6 after a power cut, which leaves of the session what was flushed,", () => {
+  /** The machine goes off, and the session is opened again. */
+  function cutPower(life: Life): Life {
+    life.crash();
+    return life.next(true, life.host.session.slice(0, life.host.flushed));
+  }
+
+  test.each<[string, (life: Life) => void]>([
+    ["claimed", () => undefined],
+    ["in the session", (life) => life.host.release()],
+    [
+      "seen by the model",
+      (life) => {
+        life.host.release();
+        life.start();
+      },
+    ],
+    [
+      "in a gap",
+      (life) => {
+        life.host.release();
+        life.start();
+        life.gap();
+      },
+    ],
+  ])("mail that was %s is read once and answered once", (_how, proceed) => {
+    const life = Life.open(new FakeHost(BOB));
+    life.host.messages = "late";
+    const mails = sendBatch();
+    life.mailbox.look();
+    proceed(life);
+    const next = cutPower(life);
+    finish(next);
+    expectOnce(next, mails);
+  });
+
+  test("mail that the ledger no longer lists is in what was flushed", () => {
+    const life = Life.open(new FakeHost(BOB));
+    const mails = sendBatch();
+    life.mailbox.look();
+    life.run({ text: "Whole." });
+    expect(life.ledger).toEqual({ ...emptyLedger(), read: mails.length });
+    expect(life.host.flushed).toBeGreaterThanOrEqual(mails.length);
+    const next = cutPower(life);
+    expect(next.read).toEqual(mails.map(({ id }) => id));
+    finish(next);
+    expectOnce(next, mails);
+  });
+
+  test("a session that cannot be flushed keeps its mail in the ledger, and says so once", () => {
+    const life = Life.open(new FakeHost(BOB));
+    const flush = life.host.flush.bind(life.host);
+    life.host.flush = () => {
+      throw new Error("EIO: i/o error, fsync");
+    };
+    const mails = sendBatch();
+    life.mailbox.look();
+    life.run({ text: "Whole." });
+    life.clock.advance(5000);
+    expect(life.ledger.unread).toHaveLength(mails.length);
+    expect(life.host.warnings).toEqual([expect.stringContaining("EIO") as string]);
+    life.host.flush = flush;
+    life.clock.advance(5000);
+    expect(life.ledger).toMatchObject({ unread: [], owed: [] });
+    expect(life.read).toEqual(mails.map(({ id }) => id));
+  });
+});
+
 describe("S8.2 S8.3 the counts after a crash", () => {
   test("are those before it", () => {
     const life = Life.open(new FakeHost(BOB));

@@ -26,6 +26,7 @@ interface Timer {
 /** Time that passes when a test says so. */
 export class FakeClock implements Clock {
   #now: number;
+  #set = 0;
   readonly #timers = new Set<Timer>();
   readonly #soon = new Set<() => void>();
 
@@ -34,7 +35,16 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
+    return this.#now + this.#set;
+  }
+
+  elapsed(): number {
     return this.#now;
+  }
+
+  /** Somebody sets the clock of the machine: no time passes. */
+  jump(milliseconds: number): void {
+    this.#set += milliseconds;
   }
 
   after(milliseconds: number, run: () => void): Cancel {
@@ -121,6 +131,8 @@ export class FakeHost implements Host {
    */
   messages: "enter" | "late" | "lost" | "settling" = "enter";
   readonly session: HostEntry[];
+  /** How many entries a power cut would leave. */
+  flushed = 0;
   readonly puts: Put[] = [];
   readonly late: Put[] = [];
   readonly warnings: string[] = [];
@@ -153,6 +165,10 @@ export class FakeHost implements Host {
 
   isOnDisk(): boolean {
     return this.onDisk;
+  }
+
+  flush(): void {
+    this.flushed = this.session.length;
   }
 
   entries(): readonly HostEntry[] {

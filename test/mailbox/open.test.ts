@@ -31,6 +31,7 @@ describe("opening a mailbox", () => {
       state: "idle",
       waitingOn: "",
       updated: new Date(clock.now()).toISOString(),
+      stopped: false,
     });
     expect(life.mailbox.address).toBe(BOB);
     expect(host.warnings).toEqual([]);

@@ -4,7 +4,7 @@ import { envelopeName } from "../../src/mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../../src/mail/ledger.ts";
 import { boxesOf, makeBoxes } from "../../src/mail/root.ts";
 import { send } from "../../src/mail/store.ts";
-import { startTokens } from "../../src/sessions/process.ts";
+import { findProcesses } from "../../src/sessions/process.ts";
 import { runningRecord, type SessionRecord } from "../../src/sessions/record.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { ALICE, BOB, drop, mail } from "../fixtures/mail.ts";
@@ -24,7 +24,7 @@ async function servedByAnother(): Promise<{ other: Sleeper; record: SessionRecor
     address: BOB,
     cwd: "/work",
     pid: other.pid,
-    started: startTokens([other.pid]).get(other.pid) ?? "",
+    started: findProcesses([other.pid]).get(other.pid)?.token ?? "",
     state: "idle",
     waitingOn: "",
     updated: new Date().toISOString(),

@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { ownStartToken } from "../../src/sessions/record.ts";
-import { isRunning, startTokens } from "../../src/sessions/process.ts";
+import { findProcesses, isRunning } from "../../src/sessions/process.ts";
+import { eventually } from "../host/eventually.ts";
 import { gonePid, sleeper, useProcesses, zombie } from "../fixtures/process.ts";
 
 useProcesses();
 
 /** Whether a process counts as running, going by what the system says of it now. */
 function runs(pid: number, started: string): boolean {
-  return isRunning(pid, started, startTokens([pid]));
+  return isRunning(pid, started, findProcesses([pid]));
 }
 
 function tokenOf(pid: number): string {
-  return startTokens([pid]).get(pid) ?? "";
+  return findProcesses([pid]).get(pid)?.token ?? "";
 }
 
 describe("S3.2 start tokens", () => {
@@ -26,9 +27,9 @@ describe("S3.2 start tokens", () => {
 
   test("all that are asked for at once are told", async () => {
     const [one, two] = await Promise.all([sleeper(), sleeper()]);
-    const tokens = startTokens([one.pid, two.pid, process.pid]);
-    expect([...tokens.keys()]).toEqual([one.pid, two.pid, process.pid]);
-    expect(startTokens([])).toEqual(new Map());
+    const found = findProcesses([one.pid, two.pid, process.pid]);
+    expect([...found.keys()]).toEqual([one.pid, two.pid, process.pid]);
+    expect(findProcesses([])).toEqual(new Map());
   });
 
   test("the command's own name has no say in it", async () => {
@@ -86,10 +87,15 @@ describe("S3.2 whether a process runs", () => {
     expect(runs(pid, tokenOf(pid))).toBe(false);
   });
 
-  test("one that is stopped still runs", async () => {
+  test("S3.5 one that is stopped still runs, and is known to be stopped until it is continued", async () => {
     const { pid, signal } = await sleeper();
+    const stopped = (): boolean | undefined => findProcesses([pid]).get(pid)?.stopped;
+    expect(stopped()).toBe(false);
     signal("SIGSTOP");
     expect(runs(pid, tokenOf(pid))).toBe(true);
+    await eventually(() => stopped() === true, "the process to be stopped");
+    signal("SIGCONT");
+    await eventually(() => stopped() === false, "the process to go on");
   });
 
   test("a pid that no system has is gone", () => {

@@ -13,11 +13,12 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openRoot } from "../../src/mail/root.ts";
-import { startTokens } from "../../src/sessions/process.ts";
+import { findProcesses } from "../../src/sessions/process.ts";
 import {
   ownStartToken,
   removeOwnRecord,
   runningRecord,
+  type RunningSession,
   runningRecords,
   type SessionRecord,
   stateOf,
@@ -63,7 +64,7 @@ describe("S3.1 a running record", () => {
     expect(JSON.parse(readFileSync(pathOf(ALICE), "utf8"))).toEqual(
       record({ updated: updatedOf() }),
     );
-    expect(runningRecord(ALICE)).toEqual(record({ updated: updatedOf() }));
+    expect(runningRecord(ALICE)).toEqual({ ...record({ updated: updatedOf() }), stopped: false });
   });
 
   test("replaces the one before", () => {
@@ -76,7 +77,7 @@ describe("S3.1 a running record", () => {
     const { name, ...nameless } = record();
     expect(name).toBe("alice");
     writeRecord(nameless);
-    expect(runningRecord(ALICE)).toEqual(nameless);
+    expect(runningRecord(ALICE)).toEqual({ ...nameless, stopped: false });
   });
 
   test("of several sessions are listed in order of address", () => {
@@ -115,7 +116,7 @@ describe("S3.2 the record of a process that is gone is deleted by whoever reads 
 
   test("ended", async () => {
     const { pid, end } = await sleeper();
-    const started = startTokens([pid]).get(pid) ?? "";
+    const started = findProcesses([pid]).get(pid)?.token ?? "";
     await end();
     expectDeleted(record({ pid, started }));
   });
@@ -139,7 +140,7 @@ describe("S3.2 the record of a process that is gone is deleted by whoever reads 
 
   test("one that runs stays, with its token or without", async () => {
     const { pid } = await sleeper();
-    for (const started of [startTokens([pid]).get(pid) ?? "", ""]) {
+    for (const started of [findProcesses([pid]).get(pid)?.token ?? "", ""]) {
       drop(record({ pid, started }));
       expect(runningRecord(ALICE)).toMatchObject({ pid, started });
       expect(runningRecords()).toHaveLength(1);
@@ -157,7 +158,7 @@ describe("S3.3 removing our record", () => {
 
   test("leaves the record of another process, running or gone", async () => {
     const { pid, end } = await sleeper();
-    const other = record({ pid, started: startTokens([pid]).get(pid) ?? "" });
+    const other = record({ pid, started: findProcesses([pid]).get(pid)?.token ?? "" });
     drop(other);
     removeOwnRecord(ALICE);
     await end();
@@ -269,18 +270,26 @@ describe("what is no record is passed over", () => {
 describe("S3.5 a session that does not respond", () => {
   const now = Date.now();
   const updated = (age: number): string => new Date(now - age).toISOString();
+  const running = (change: Partial<SessionRecord>, stopped = false): RunningSession => ({
+    ...record(change),
+    stopped,
+  });
 
   test("has not touched its record for 90 s", () => {
     for (const doing of ["idle", "busy"] as const) {
-      expect(stateOf(record({ state: doing, updated: updated(0) }), now)).toBe(doing);
-      expect(stateOf(record({ state: doing, updated: updated(90_000) }), now)).toBe(doing);
-      expect(stateOf(record({ state: doing, updated: updated(90_001) }), now)).toBe(
+      expect(stateOf(running({ state: doing, updated: updated(0) }), now)).toBe(doing);
+      expect(stateOf(running({ state: doing, updated: updated(90_000) }), now)).toBe(doing);
+      expect(stateOf(running({ state: doing, updated: updated(90_001) }), now)).toBe(
         "not responding",
       );
     }
   });
 
+  test("has a process that is stopped, however fresh its record", () => {
+    expect(stateOf(running({ updated: updated(0) }, true), now)).toBe("not responding");
+  });
+
   test("a record from the future responds", () => {
-    expect(stateOf(record({ updated: updated(-3_600_000) }), now)).toBe("idle");
+    expect(stateOf(running({ updated: updated(-3_600_000) }), now)).toBe("idle");
   });
 });

@@ -5,7 +5,7 @@ import { loadLedger } from "../../mail/ledger.ts";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { ASK_TOOL } from "../../mailbox/marks.ts";
 import { closesRing } from "../../sessions/addressing.ts";
-import { runningRecord, runningRecords } from "../../sessions/record.ts";
+import { runningRecord, runningRecords, stateOf } from "../../sessions/record.ts";
 import { notAnAnswer, shownText } from "../../turn/label.ts";
 import { MAX_BODY_BYTES } from "../../text.ts";
 import type { Session } from "../session.ts";
@@ -58,7 +58,7 @@ export function registerAsk(pi: ExtensionAPI, session: Session): void {
           body: message,
         });
         const ended = await waitForAnswer(mailbox, ask, signal, (waited) => {
-          const text = progress(ask.id, recipient, waited);
+          const text = progress(ask.id, recipient, waited, mailbox.clock.now());
           onUpdate?.({ content: [{ type: "text", text }], details: { ask: ask.id } });
         });
         return {
@@ -112,7 +112,7 @@ function waitForAnswer(
   beat: (waited: number) => void,
 ): Promise<Ended> {
   const { clock } = mailbox;
-  const started = clock.now();
+  const started = clock.elapsed();
   return new Promise((resolve) => {
     const end = (ended: Ended): void => {
       for (const cancel of cancels) cancel();
@@ -134,7 +134,7 @@ function waitForAnswer(
         end({ by: "patience" });
       }),
       clock.every(BEAT, () => {
-        if (runningRecord(ask.to)) beat(clock.now() - started);
+        if (mayRun(ask.to)) beat(clock.elapsed() - started);
         else {
           // Its last act may have been the answer.
           mailbox.look();
@@ -149,22 +149,35 @@ function waitForAnswer(
 }
 
 /** What is known of an ask that waits (S7.6). */
-function progress(ask: string, { address, label }: Recipient, waited: number): string {
-  return `waiting on ${label} · ${stopwatch(waited)} · ${whatItDoes(ask, address)}`;
+function progress(ask: string, { address, label }: Recipient, waited: number, now: number): string {
+  return `waiting on ${label} · ${stopwatch(waited)} · ${whatItDoes(ask, address, now)}`;
 }
 
-function whatItDoes(ask: string, address: string): string {
-  if (!hasRead(ask, address)) return "not read yet";
-  return runningRecord(address)?.state === "busy" ? "read, working" : "read, idle";
+function whatItDoes(ask: string, address: string, now: number): string {
+  const target = lookAt(() => runningRecord(address), undefined);
+  const state = target && stateOf(target, now);
+  if (state === "not responding") return state;
+  if (!lookAt(() => hasRead(ask, address), false)) return "not read yet";
+  return state === "busy" ? "read, working" : "read, idle";
 }
 
 function hasRead(ask: string, address: string): boolean {
+  const ledger = loadLedger(address);
+  return typeof ledger !== "string" && ledger.owed.some(({ id }) => id === ask);
+}
+
+/** Whether a session runs, as far as can be told for now. */
+function mayRun(address: string): boolean {
+  return lookAt(() => runningRecord(address) !== undefined, true);
+}
+
+/** What there is to see of another session or, while the disk does not say, `otherwise`. */
+function lookAt<T>(look: () => T, otherwise: T): T {
   try {
-    const ledger = loadLedger(address);
-    return typeof ledger !== "string" && ledger.owed.some(({ id }) => id === ask);
+    return look();
   } catch {
-    // It cannot be looked at for now; the wait goes on.
-    return false;
+    // The wait goes on.
+    return otherwise;
   }
 }
 

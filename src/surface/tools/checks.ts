@@ -1,13 +1,13 @@
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { labelOf, resolveAddress } from "../../sessions/addressing.ts";
-import { runningRecords, type SessionRecord } from "../../sessions/record.ts";
+import { type RunningSession, runningRecords } from "../../sessions/record.ts";
 import { cleanValue } from "../../text.ts";
 
 /** Who a mail goes to: an address, how to call it, and its record when it runs. */
 export interface Recipient {
   readonly address: string;
   readonly label: string;
-  readonly record: SessionRecord | undefined;
+  readonly record: RunningSession | undefined;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface Recipient {
 export function findRecipient(
   mailbox: Mailbox,
   to: string,
-  running: readonly SessionRecord[] = runningRecords(),
+  running: readonly RunningSession[] = runningRecords(),
 ): Recipient {
   const address = resolveAddress(to, running, mailbox.address);
   const record = running.find((other) => other.address === address);

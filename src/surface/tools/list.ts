@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { sentAt } from "../../mail/envelope.ts";
 import { labelOf, shortIds } from "../../sessions/addressing.ts";
-import { runningRecords, type SessionRecord, stateOf } from "../../sessions/record.ts";
+import { type RunningSession, runningRecords, stateOf } from "../../sessions/record.ts";
 import { duration } from "../../turn/label.ts";
 import { cleanValue } from "../../text.ts";
 import type { Session } from "../session.ts";
@@ -48,7 +48,7 @@ function listText(mailbox: Mailbox): string {
 }
 
 function sessionLine(
-  record: SessionRecord,
+  record: RunningSession,
   labels: ReadonlyMap<string, string>,
   self: string,
   now: number,
