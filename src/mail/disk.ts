@@ -26,9 +26,23 @@ export function errorCode(error: unknown): string | undefined {
     : undefined;
 }
 
-/** What went wrong, in the words of whoever threw it. */
+/** What there is to do about an error of the system that is not this package's to mend. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: "give this user the right to write there",
+  EDQUOT: "make room: the quota is used up",
+  EIO: "check the disk",
+  EMFILE: "close some programs or raise `ulimit -n`",
+  ENFILE: "close some programs",
+  ENOSPC: "make room on the disk",
+  EPERM: "give this user the right to write there",
+  EROFS: "mount it for writing or set XDG_STATE_HOME to another folder",
+};
+
+/** What went wrong, in the words of whoever threw it, and what can be done about it where known. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const remedy = REMEDIES[errorCode(error) ?? ""];
+  return remedy === undefined ? error.message : `${error.message} (${remedy})`;
 }
 
 /** The codes of a path that leads nowhere: through a file, a link to itself, a process that ends. */

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAddress } from "./address.ts";
-import { isThere, whenThere } from "./disk.ts";
+import { isThere, removeQuietly, whenThere } from "./disk.ts";
 import { loadLedger } from "./ledger.ts";
-import { boxesOf, mailRoot, makeBoxes } from "./root.ts";
-import { waiting } from "./store.ts";
+import { boxesOf, mailRoot, makeBoxes, runningFolder } from "./root.ts";
+import { namesIn, waiting } from "./store.ts";
 
 /** Which folders to leave alone, and how long the others must have lain still. */
 export interface PruneOptions {
@@ -58,6 +58,34 @@ function isPrunable(address: string, { isInUse, olderThan, now }: PruneOptions):
     ),
   );
   return now - last > olderThan;
+}
+
+/** How old a file is that its writer will not finish any more, in ms. */
+const LEFT_BEHIND = 24 * 60 * 60_000;
+
+/** A file that is being written, to be moved to its own name then. */
+const UNFINISHED = /^\..+\.json\.[0-9a-f-]{36}$/;
+
+/**
+ * Removes what writers that were killed have left in an address's folder and among the running
+ * records. Nothing reads such files. What is younger than a day may still be written, and stays.
+ *
+ * @param now in ms since 1970.
+ */
+export function removeLeftovers(address: string, now: number): void {
+  const { tmp, folder } = boxesOf(address);
+  const unfinished = (name: string): boolean => UNFINISHED.test(name);
+  for (const [place, isLeft] of [
+    [tmp, () => true],
+    [folder, unfinished],
+    [runningFolder(), unfinished],
+  ] as const) {
+    for (const name of namesIn(place).filter(isLeft)) {
+      const path = join(place, name);
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (found?.isFile() && now - found.mtimeMs > LEFT_BEHIND) removeQuietly(path);
+    }
+  }
 }
 
 /** Undoes the move for a session that started at that moment, and may have made its folder anew. */

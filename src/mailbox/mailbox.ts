@@ -3,8 +3,9 @@ import { readSettings, type Settings } from "../config.ts";
 import { errorText } from "../mail/disk.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import type { Owed } from "../mail/ledger.ts";
-import { prune } from "../mail/prune.ts";
-import { boxesOf, isOpenToOthers, makeBoxes, openRoot } from "../mail/root.ts";
+import { networkFileSystem } from "../mail/filesystem.ts";
+import { prune, removeLeftovers } from "../mail/prune.ts";
+import { boxesOf, isOpenToOthers, mailRoot, makeBoxes, openRoot } from "../mail/root.ts";
 import { watchFolder } from "../mail/watcher.ts";
 import { runningRecord } from "../sessions/record.ts";
 import { hopCount } from "../turn/hops.ts";
@@ -82,7 +83,7 @@ export class Mailbox {
     if (isOpenToOthers(folder)) {
       host.warn(`mailbox: other users can read the mail in ${folder}; run chmod 700 ${folder}`);
     }
-    if (!this.#serve()) this.#standBy();
+    if (!this.#serve()) this.#standBy(this.#presence.otherProcess());
   }
 
   get address(): string {
@@ -201,20 +202,34 @@ export class Mailbox {
       clock.soon(() => {
         this.look();
         this.#guarded(() => {
-          this.#prune(this.settings().pruneAfterDays * DAY);
+          this.#tidyUp();
         });
       }),
     );
     return true;
   }
 
+  /** What a start does that nobody waits for. */
+  #tidyUp(): void {
+    const kind = networkFileSystem(mailRoot());
+    if (kind !== undefined) {
+      const where = `mailbox: ${mailRoot()} is on a network file system (${kind})`;
+      tell(
+        this.#state,
+        `${where}, where mail may come late or twice; set XDG_STATE_HOME to a folder on a local disk.`,
+      );
+    }
+    removeLeftovers(this.address, this.clock.now());
+    this.#prune(this.settings().pruneAfterDays * DAY);
+  }
+
   /** Leaves the address to the process that serves it, until that is gone (S3.4). */
-  #standBy(): void {
+  #standBy(pid: number | undefined): void {
     const { clock, host } = this.#state;
     this.#phase = "standby";
     for (const cancel of this.#cancels.splice(0)) cancel();
     host.warn(
-      `mailbox: process ${this.#presence.otherProcess() ?? "?"} has this session open and gets ` +
+      `mailbox: process ${pid ?? "?"} has this session open and gets ` +
         "its mail; this one takes over when that one is closed.",
     );
     this.#cancels.push(
@@ -238,8 +253,9 @@ export class Mailbox {
     let found = 0;
     this.conversation.settleStopped();
     this.#guarded(() => {
-      if (this.#presence.otherProcess() !== undefined) {
-        this.#standBy();
+      const other = this.#presence.otherProcess();
+      if (other !== undefined) {
+        this.#standBy(other);
         return;
       }
       this.#presence.beat();

@@ -226,5 +226,7 @@ describe("small things", () => {
     expect(errorCode({ code: "ENOENT" })).toBeUndefined();
     expect(errorText(new Error("full"))).toBe("full");
     expect(errorText("just this")).toBe("just this");
+    const full = Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+    expect(errorText(full)).toBe("ENOSPC: no space left (make room on the disk)");
   });
 });

@@ -12,7 +12,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { envelopeName } from "../../src/mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../../src/mail/ledger.ts";
-import { prune } from "../../src/mail/prune.ts";
+import { prune, removeLeftovers } from "../../src/mail/prune.ts";
 import { boxesOf, makeBoxes, openRoot } from "../../src/mail/root.ts";
 import { filesBelow, namesIn, useStateFolder } from "../fixtures/folder.ts";
 import { ALICE, BOB, CAROL, drop, mail, replyTo } from "../fixtures/mail.ts";
@@ -236,5 +236,54 @@ describe("S11.3 at once, whatever the age", () => {
   test("a clock that runs behind the disk's makes no difference", () => {
     makeBoxes(BOB);
     expect(prune({ isInUse: () => false, olderThan: Number.NEGATIVE_INFINITY, now: 0 })).toBe(1);
+  });
+});
+
+describe("what writers that were killed have left", () => {
+  const UNFINISHED = `.ledger.json.${randomUUID()}`;
+
+  /** A file that was last written so long ago. */
+  function leave(path: string, age: number): void {
+    writeFileSync(path, "half a");
+    utimesSync(path, (now - age) / 1000, (now - age) / 1000);
+  }
+
+  test("is removed when it is a day old, from tmp/, the folder and the running records", () => {
+    openRoot();
+    const { tmp, folder } = makeBoxes(BOB);
+    const record = state.at("running", `.${ALICE}.json.${randomUUID()}`);
+    const left = [join(tmp, randomUUID()), join(folder, UNFINISHED), record];
+    for (const path of left) leave(path, DAY + 1000);
+    removeLeftovers(BOB, now);
+    expect(filesBelow(state.root)).toEqual([]);
+  });
+
+  test("is kept while it may still be written", () => {
+    openRoot();
+    const { tmp, folder } = makeBoxes(BOB);
+    for (const path of [join(tmp, randomUUID()), join(folder, UNFINISHED)]) {
+      leave(path, DAY - 60_000);
+    }
+    removeLeftovers(BOB, now);
+    expect(filesBelow(state.root)).toHaveLength(2);
+  });
+
+  test("is all that is removed: no mail, no ledger, no record, nothing of another's", () => {
+    openRoot();
+    const { tmp, folder, ledger } = makeBoxes(BOB);
+    for (const box of ["new", "cur", "sent"] as const) drop(BOB, mail(), undefined, box);
+    drop(ALICE, "half a", randomUUID(), "tmp");
+    const kept = [
+      ledger,
+      state.at("running", `${BOB}.json`),
+      join(folder, "notes"),
+      join(folder, ".hidden.json"),
+    ];
+    for (const path of kept) leave(path, 40 * DAY);
+    mkdirSync(join(tmp, "folder"));
+    symlinkSync(ledger, join(tmp, "link"));
+    const before = filesBelow(state.root);
+    removeLeftovers(BOB, now + 40 * DAY);
+    expect(filesBelow(state.root)).toEqual(before);
   });
 });
