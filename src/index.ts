@@ -68,7 +68,9 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
   function open(context: ExtensionContext, closed: boolean): void {
     session.close("it is being opened");
     try {
-      const options = { clock, closed, footer: footerText };
+      // Some Pis load extensions anew under a run, which then goes on.
+      const running = context.signal !== undefined;
+      const options = { clock, closed, running, footer: footerText };
       session.open(new Mailbox(hostOf(pi, context), options));
     } catch (error) {
       session.close(errorText(error));

@@ -68,10 +68,9 @@ export function send(envelope: Envelope, durable: boolean): void {
   let copy: string | undefined;
   try {
     if (envelope.kind !== "reply") {
-      const path = join(makeBoxes(envelope.from).sent, name);
+      const boxes = makeBoxes(envelope.from);
       // Not flushed: the copy is for quoting and for looking at. Without it no mail is lost.
-      writeNewFile(path, text, false);
-      copy = path;
+      copy = write(boxes.tmp, join(boxes.sent, name), text, false);
     }
     deliver(envelope.to, name, text, durable);
   } catch (error) {
@@ -92,22 +91,27 @@ function deliver(address: string, name: string, text: string, durable: boolean):
 
 function place(address: string, name: string, text: string, durable: boolean): void {
   const boxes = makeBoxes(address, durable);
-  // Under a name of its own, so that what a crash left there is in nobody's way.
-  const written = join(boxes.tmp, randomUUID());
-  const delivered = join(boxes.new, name);
-  writeNewFile(written, text, durable);
-  try {
-    renameSync(written, delivered);
-  } catch (error) {
-    removeQuietly(written);
-    throw error;
-  }
+  const delivered = write(boxes.tmp, join(boxes.new, name), text, durable);
   if (!durable) return;
   try {
     flushFolder(boxes.new);
   } catch (error) {
     takeBack(delivered, error);
   }
+}
+
+/** Makes a file whole, by way of a `tmp/` folder, and returns its path; on failure nothing is left. */
+function write(tmp: string, path: string, text: string, durable: boolean): string {
+  // Under a name of its own, so that what a crash left there is in nobody's way.
+  const written = join(tmp, randomUUID());
+  writeNewFile(written, text, durable);
+  try {
+    renameSync(written, path);
+  } catch (error) {
+    removeQuietly(written);
+    throw error;
+  }
+  return path;
 }
 
 /** Undoes a delivery that could not be made durable; one that cannot be undone has arrived. */

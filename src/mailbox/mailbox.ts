@@ -35,6 +35,8 @@ export interface MailboxOptions {
   readonly clock: Clock;
   /** Whether the session was closed before this, and not just loaded anew. */
   readonly closed: boolean;
+  /** Whether a run is on already. */
+  readonly running?: boolean;
   /** The text of the footer; `undefined` hides it. */
   readonly footer: (counts: Counts) => string | undefined;
 }
@@ -65,6 +67,7 @@ export class Mailbox {
     const { clock } = options;
     this.#options = options;
     this.#state = newState(host, clock, () => this.settings());
+    this.#state.running = options.running ?? false;
     this.#presence = new Presence(host, clock);
     this.conversation = new Conversation({
       state: this.#state,

@@ -233,10 +233,10 @@ export class Life {
   readonly clock: FakeClock;
   readonly mailbox: Mailbox;
 
-  constructor(host: FakeHost, clock: FakeClock, closed = true) {
+  constructor(host: FakeHost, clock: FakeClock, closed = true, running = false) {
     this.host = host;
     this.clock = clock;
-    this.mailbox = new Mailbox(host, { clock, closed, footer: footerText });
+    this.mailbox = new Mailbox(host, { clock, closed, running, footer: footerText });
     lives.add(this);
   }
 

@@ -6,7 +6,7 @@ import { send } from "../../src/mail/store.ts";
 import { CLOSED, HELD } from "../../src/turn/settle.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { ALICE, BOB, CAROL, drop, mail, replyTo } from "../fixtures/mail.ts";
-import { FakeHost, Life, mailsIn, useLives } from "./fake.ts";
+import { FakeClock, FakeHost, Life, mailsIn, useLives } from "./fake.ts";
 
 useStateFolder();
 useLives();
@@ -73,6 +73,16 @@ describe("S6.1 when a run settles", () => {
     expect(mailsIn(ALICE)).toEqual([]);
     life.end({ text: "It worked in the end." });
     expect(mailsIn(ALICE)).toMatchObject([{ status: "done", body: "It worked in the end." }]);
+  });
+
+  test("also when it was on before the mailbox was opened, as where extensions are loaded anew", () => {
+    const life = new Life(new FakeHost(BOB), new FakeClock(), false, true);
+    const request = mail();
+    send(request, false);
+    life.clock.turn();
+    life.gap();
+    life.end({ text: "Whole." });
+    expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [request.id], body: "Whole." }]);
   });
 
   test("S6.8 replies and messages are not answered", () => {
