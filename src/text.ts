@@ -67,8 +67,9 @@ export function quoted(text: string): string {
 export function cutToBytes(text: string, maxBytes: number): string {
   // A character has at most three bytes for each of its UTF-16 units.
   if (text.length * 3 <= maxBytes) return text;
-  const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= maxBytes) return text;
+  // What is beyond that many units is cut off in any case.
+  const bytes = new TextEncoder().encode(text.slice(0, maxBytes));
+  if (text.length <= maxBytes && bytes.length <= maxBytes) return text;
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
     stream: true,
   });

@@ -45,8 +45,15 @@ export function errorText(error: unknown): string {
   return remedy === undefined ? error.message : `${error.message} (${remedy})`;
 }
 
-/** The codes of a path that leads nowhere: through a file, a link to itself, a process that ends. */
-export const NOT_THERE: readonly unknown[] = ["ENOENT", "ENOTDIR", "ELOOP", "ESRCH"];
+/** The codes of a path that leads nowhere, or that no file can have; of a process that ends, too. */
+export const NOT_THERE: readonly unknown[] = [
+  "ENOENT",
+  "ENOTDIR",
+  "ELOOP",
+  "ESRCH",
+  "ENAMETOOLONG",
+  "ERR_INVALID_ARG_VALUE",
+];
 
 /** Runs `read` and gives `fallback` instead when what it looks for is not there. */
 export function whenThere<T>(read: () => T, fallback: T): T {

@@ -69,6 +69,7 @@ const REASONS: readonly (readonly [field: keyof Envelope, reason: string])[] = [
  * @throws EnvelopeError when it is not a mail, saying why (S2.6).
  */
 export function parseEnvelope(text: string): Envelope {
+  if (holdsTooMuch(text)) throw new EnvelopeError("it holds far more than a mail does");
   let raw: unknown;
   try {
     raw = JSON.parse(text);
@@ -79,7 +80,7 @@ export function parseEnvelope(text: string): Envelope {
     throw new EnvelopeError("it is not an object");
   }
   const fields: Partial<Record<keyof Envelope, unknown>> = raw;
-  const answered = fields.in_reply_to === undefined ? [] : fields.in_reply_to;
+  const answered = readAnswered(fields.in_reply_to);
   const kind = readKind(fields.kind, fields.hops, answered);
   const envelope = {
     id: fields.id,
@@ -99,6 +100,33 @@ export function parseEnvelope(text: string): Envelope {
   throw new EnvelopeError(wrong?.[1] ?? "it is not an envelope");
 }
 
+/** Text that is not long is read in no time, whatever is in it. */
+const SHORT_TEXT = 64 * 1024;
+
+/** What no mail has: this many values, without counting what is in texts. */
+const MANY_VALUES = 10_000;
+
+/** Whether a text would take JSON.parse very long: it makes up to an object for each two bytes. */
+function holdsTooMuch(text: string): boolean {
+  if (text.length <= SHORT_TEXT) return false;
+  let values = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === 0x22) inText = !inText;
+    else if (inText) at += character === 0x5c ? 1 : 0;
+    else if (character === 0x2c || character === 0x5b || character === 0x7b) values += 1;
+    if (values > MANY_VALUES) return true;
+  }
+  return false;
+}
+
+/** A list that is too long is not looked through: that alone would take long. */
+function readAnswered(answered: unknown): unknown {
+  if (answered === undefined) return [];
+  return Array.isArray(answered) && answered.length > MAX_ANSWERED ? undefined : answered;
+}
+
 function readKind(kind: unknown, hops: unknown, answered: unknown): Kind {
   if (kind === undefined && hops === undefined) {
     return Array.isArray(answered) && answered.length > 0 ? "reply" : "request";
@@ -106,9 +134,12 @@ function readKind(kind: unknown, hops: unknown, answered: unknown): Kind {
   return Value.Check(Kind, kind) ? kind : "message";
 }
 
-/** A time without a zone would be another one, and the file have another name, elsewhere. */
+/** ISO 8601 with a zone: without one it would be another time, and another file name, elsewhere. */
+const ISO_TIME =
+  /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
 function isTime(ts: string): boolean {
-  return /T.*(?:Z|[+-]\d\d:\d\d)$/.test(ts) && !Number.isNaN(Date.parse(ts));
+  return ISO_TIME.test(ts) && !Number.isNaN(Date.parse(ts));
 }
 
 /** A reply without a status is from before statuses; one with a status nobody knows is no answer. */

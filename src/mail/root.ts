@@ -62,13 +62,15 @@ export function boxesOf(address: string): Boxes {
  * Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their
  * paths. With `durable`, folders that were made survive a power cut (S1.6).
  *
- * @throws MailboxOff for a root that has become another user's (S1.4).
+ * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link.
  */
 export function makeBoxes(address: string, durable = false): Boxes {
   const boxes = boxesOf(address);
   refuseForeign();
   let made = false;
+  refuseLink(boxes.folder);
   for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
+    refuseLink(box);
     if (mkdirSync(box, { recursive: true, mode: 0o700 }) !== undefined) made = true;
   }
   if (made && durable) {
@@ -95,11 +97,19 @@ export function openRoot(): void {
 /**
  * Makes the folder of the running records where it is missing (S3.1).
  *
- * @throws MailboxOff for a root that has become another user's (S1.4).
+ * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link.
  */
 export function makeRunningFolder(): void {
   refuseForeign();
+  refuseLink(runningFolder());
   mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+}
+
+/** Within the mail root nothing is followed: a link would lead mail out of it, or other files in. */
+function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    throw new MailboxOff(`${path} is a link; remove it`);
+  }
 }
 
 /** Nothing is written into a root that is another user's, or a link that another user owns (S1.4). */

@@ -134,14 +134,14 @@ export function isDelivered(envelope: Pick<Envelope, "id" | "to" | "ts">): boole
 
 /** The names of what waits in `new/`, in order of sending; only regular files count (S2.7). */
 export function waiting(address: string): string[] {
-  return whenThere(
-    () =>
-      readdirSync(boxesOf(address).new, { withFileTypes: true })
-        .filter((found) => found.isFile() && found.name.endsWith(".json"))
-        .map((found) => found.name)
-        .sort(),
-    [],
-  );
+  return whenThere(() => {
+    const names = readdirSync(boxesOf(address).new, { withFileTypes: true })
+      .filter((found) => found.isFile() && found.name.endsWith(".json"))
+      .map((found) => found.name)
+      .sort();
+    // Names that are not UTF-8 may all read alike.
+    return [...new Set(names)];
+  }, []);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 import { type Awaiting, loadLedger, rebuildLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
 import { claim, findMail, isDelivered, type Mail, namesIn } from "../mail/store.ts";
+import { cleanValue } from "../text.ts";
 import { withMail } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
 import type { Answered } from "../turn/label.ts";
@@ -71,7 +72,7 @@ export function claimArrivals(state: MailboxState): { count: number; fault: stri
     tell(state, text, "claim");
   } else state.told.delete("claim");
   for (const { path, reason } of claimed.setAside) {
-    state.host.warn(`mailbox: ${path} was set aside: ${reason}.`);
+    state.host.warn(`mailbox: ${cleanValue(path)} was set aside: ${reason}.`);
   }
   offerAll(state);
   return { count: claimed.mails.length + claimed.setAside.length, fault: claimed.fault };
@@ -154,6 +155,10 @@ export function resume(state: MailboxState, closed: boolean): void {
     // Sent is what arrived: a crash in the middle of a send, or a mailbox that was removed since,
     // leaves nothing to wait for.
     awaiting: ledger.awaiting.filter(hasArrived),
+    // What is no answer of ours could never be sent.
+    outbox: ledger.outbox.filter(
+      ({ kind, from, to }) => kind === "reply" && from === address && isAddress(to),
+    ),
     owed: ledger.owed
       .filter(({ from }) => isAddress(from))
       .map((debt) => ({ ...debt, closed: debt.closed || closed })),
@@ -188,7 +193,7 @@ export function retryDeferred(state: MailboxState, closed: boolean): void {
       const isLost = error instanceof EnvelopeError || error instanceof UnreadableFile;
       if (isLost) state.deferred.delete(name);
       const fate = isLost ? "is lost" : "cannot be read, and is tried again";
-      tell(state, `mailbox: unread mail in cur/${name} ${fate}: ${errorText(error)}`);
+      tell(state, `mailbox: unread mail in cur/${cleanValue(name)} ${fate}: ${errorText(error)}`);
     }
   }
 }

@@ -14,9 +14,14 @@ import {
   whenThere,
 } from "../mail/disk.ts";
 import { makeRunningFolder, runningFolder } from "../mail/root.ts";
+import { cleanValue, cutToBytes } from "../text.ts";
 import { findProcesses, isRunning } from "./process.ts";
 
 const MAX_RECORD_BYTES = 64 * 1024;
+
+const MAX_NAME_BYTES = 1024;
+
+const MAX_PATH_BYTES = 4096;
 
 const RecordSchema = Type.Object({
   address: Type.String(),
@@ -154,12 +159,24 @@ function readRecord(address: string): SessionRecord | undefined {
     const written: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
     // A record may come from a copy that did not write all of it.
     const record: unknown = { ...UNSAID, ...(written as object) };
-    return Value.Check(RecordSchema, record) && record.address === address ? record : undefined;
+    return Value.Check(RecordSchema, record) && record.address === address
+      ? bounded(record)
+      : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof UnreadableFile) return undefined;
     if ([...NOT_THERE, "EACCES", "EPERM"].includes(errorCode(error))) return undefined;
     throw error;
   }
+}
+
+/** Names and folders stand in every mail and in the list: none may fill it, or be blank there. */
+function bounded({ name = "", ...record }: SessionRecord): SessionRecord {
+  return {
+    ...record,
+    ...(cleanValue(name) === "" ? {} : { name: cutToBytes(name, MAX_NAME_BYTES) }),
+    cwd: cutToBytes(record.cwd, MAX_PATH_BYTES),
+    waitingOn: cutToBytes(record.waitingOn, MAX_NAME_BYTES),
+  };
 }
 
 /** A session whose record was not touched for this long does not respond (S3.5). */

@@ -99,13 +99,6 @@ describe("S2.5 a send that throws has delivered nothing and left nothing", () =>
     expect(namesIn(state.at(BOB))).toEqual([]);
   });
 
-  test("a copy of that name is there already: it is neither replaced nor removed", () => {
-    const envelope = mail();
-    drop(ALICE, "the first", envelopeName(envelope), "sent");
-    expectNothingSent(envelope);
-    expect(readFileSync(state.at(ALICE, "sent", envelopeName(envelope)), "utf8")).toBe("the first");
-  });
-
   test("it says so, and why", () => {
     mkdirSync(state.root);
     writeFileSync(state.at(BOB), "");
