@@ -61,7 +61,10 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
   pi.on("agent_end", (_event, context) => {
     session.conversation?.runEnded(context.signal?.aborted === true);
   });
-  pi.on("agent_settled", ({ aborted }) => session.conversation?.settled(aborted));
+  pi.on("agent_settled", ({ aborted }, context) => {
+    // Pi also tells of a prompt that failed to start beside the run that is on, which goes on.
+    if (context.signal === undefined) session.conversation?.settled(aborted);
+  });
   pi.on("session_compact", () => session.conversation?.compacted());
   pi.on("session_compact_failed", () => session.conversation?.compacted());
 

@@ -27,6 +27,9 @@ import {
 
 const DAY = 24 * 60 * 60_000;
 
+/** How often what could not be done is tried again. */
+const RETRY = 1000;
+
 /** How often a second process of a session looks whether the first is gone. */
 const STANDBY_LOOK = 1000;
 
@@ -52,6 +55,7 @@ export class Mailbox {
   readonly #options: MailboxOptions;
   readonly #presence: Presence;
   readonly #cancels: Cancel[] = [];
+  #cancelRetry: Cancel | undefined;
   #phase: "standby" | "opened" | "ready" | "closed" = "opened";
   #shown: string | undefined;
 
@@ -180,6 +184,7 @@ export class Mailbox {
   /** Closes the mailbox: what is open stays in the ledger for when the session is resumed. */
   close(): void {
     for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#retry(false);
     this.conversation.close();
     for (const wait of this.#state.waits.values()) wait.abandon();
     this.#guarded(() => {
@@ -251,9 +256,13 @@ export class Mailbox {
     }
   }
 
-  /** Does all that is due: claims, tries again what failed, delivers. Returns how much it claimed. */
+  /**
+   * Does all that is due: claims, tries again what failed, delivers; what cannot be done for now is
+   * soon tried again. Returns how much it claimed.
+   */
   look(): number {
     let found = 0;
+    let done = false;
     this.conversation.settleStopped();
     this.#guarded(() => {
       const other = this.#presence.otherProcess();
@@ -263,11 +272,26 @@ export class Mailbox {
       }
       this.#presence.beat();
       if (this.#state.deferred.size > 0) retryDeferred(this.#state, this.#options.closed);
-      found = claimArrivals(this.#state).count;
+      const { count, fault } = claimArrivals(this.#state);
+      found = count;
       if (!this.#state.unsaved || trySave(this.#state)) flushOutbox(this.#state);
       deliverIdle(this.#state);
+      const { unsaved, ledger } = this.#state;
+      done = fault === undefined && !unsaved && ledger.outbox.length === 0;
     });
+    this.#retry(!done);
     return found;
+  }
+
+  #retry(isDue: boolean): void {
+    if (!isDue || this.#phase === "standby" || this.#phase === "closed") {
+      this.#cancelRetry?.();
+      this.#cancelRetry = undefined;
+    } else {
+      this.#cancelRetry ??= this.clock.every(RETRY, () => {
+        this.look();
+      });
+    }
   }
 
   #makeReady(): void {

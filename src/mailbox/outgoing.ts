@@ -1,7 +1,7 @@
 import { AddressError } from "../sessions/addressing.ts";
 import { errorText } from "../mail/disk.ts";
 import type { Envelope } from "../mail/envelope.ts";
-import { isDelivered, send } from "../mail/store.ts";
+import { isDelivered, send, SendError } from "../mail/store.ts";
 import { mark, type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
 import { hopCount } from "../turn/hops.ts";
 import { cutToBytes } from "../text.ts";
@@ -29,13 +29,19 @@ export function sendMail(state: MailboxState, mail: Outgoing): Envelope {
     return envelope;
   }
   const { id, ts, to } = envelope;
-  // Written down before it is sent: an answer may come before anything else can be done.
-  state.ledger.awaiting.push({ id, ts, to, kind: mail.kind });
-  trySave(state);
+  const { awaiting } = state.ledger;
+  state.ledger.awaiting = [...awaiting, { id, ts, to, kind: mail.kind }];
+  try {
+    // Written down before it is sent: an answer may come before anything else can be done.
+    save(state);
+  } catch (error) {
+    state.ledger.awaiting = awaiting;
+    throw new SendError(`Nothing was sent: ${errorText(error)}`, { cause: error });
+  }
   try {
     send(envelope, durable);
   } catch (error) {
-    state.ledger.awaiting = state.ledger.awaiting.filter((awaited) => awaited.id !== id);
+    state.ledger.awaiting = awaiting;
     trySave(state);
     throw error;
   }

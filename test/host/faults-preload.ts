@@ -11,7 +11,7 @@ const real = { ...fs };
 
 /** The paths of open files, by their descriptors. */
 const open = new Map<number, string>();
-let plan: FaultPlan = { root: "", trace: "", faults: [] };
+let plan: FaultPlan = { root: "", trace: "", clock: 0, faults: [] };
 let planText = "";
 /** How often the faults of this plan have met their operation. */
 let met = new Map<number, number>();
@@ -30,23 +30,32 @@ function pathOf(call: string, args: readonly unknown[]): string {
   return typeof named === "number" ? (open.get(named) ?? "") : String(named);
 }
 
-function pass(call: string, path: string, when: Fault["when"]): void {
+/** Whether an operation needs to change something on the disk. */
+function writes(call: string, flags: unknown): boolean {
+  if (call === "openSync") {
+    const { O_WRONLY, O_RDWR } = real.constants;
+    return typeof flags === "number"
+      ? (flags & (O_WRONLY | O_RDWR)) !== 0
+      : typeof flags === "string" && /[wax+]/.test(flags);
+  }
+  return !/^(lstat|stat|read|readdir|watch)/.test(call);
+}
+
+function pass(call: string, path: string, when: Fault["when"], flags: unknown): void {
   if (plan.trace !== "") {
     real.appendFileSync(plan.trace, `${when} ${call} ${path}\n`);
   }
   for (const [index, fault] of plan.faults.entries()) {
-    if (fault.call !== call || fault.when !== when) continue;
+    if (fault.when !== when || !new RegExp(`^(${fault.call})$`).test(call)) continue;
     if (!new RegExp(fault.path).test(path)) continue;
+    if (fault.only === "writing" && !writes(call, flags)) continue;
     const count = (met.get(index) ?? 0) + 1;
     met.set(index, count);
     if (fault.nth !== undefined && count !== fault.nth) continue;
-    if (fault.then === "SIGKILL" || fault.then === "SIGSTOP") {
-      if (fault.note !== undefined) real.writeFileSync(fault.note, "");
-      process.kill(process.pid, fault.then);
-    } else {
-      throw Object.assign(new Error(`${fault.then}: injected, ${call} '${path}'`), {
-        code: fault.then,
-      });
+    if (fault.then.startsWith("SIG")) process.kill(process.pid, fault.then);
+    else {
+      const error = new Error(`${fault.then}: so the test wants it, ${call} '${path}'`);
+      throw Object.assign(error, { code: fault.then });
     }
   }
 }
@@ -83,10 +92,10 @@ for (const call of OPERATIONS) {
       refreshPlan();
       const path = pathOf(call, args);
       if (!path.startsWith(plan.root)) return operation(...args);
-      pass(call, path, "before");
+      pass(call, path, "before", args[1]);
       const result = operation(...args);
       if (call === "openSync") open.set(result as number, path);
-      pass(call, path, "after");
+      pass(call, path, "after", args[1]);
       return result;
     } finally {
       inside = false;
@@ -100,6 +109,12 @@ const closeSync = real.closeSync;
 fs.closeSync = (file) => {
   open.delete(file);
   closeSync(file);
+};
+
+const { now } = Date;
+Date.now = () => {
+  refreshPlan();
+  return now() + plan.clock;
 };
 
 syncBuiltinESMExports();

@@ -7,17 +7,17 @@ import type { Workplace } from "./workplace.ts";
 
 /** What happens at which operation. */
 export interface Fault {
-  /** The function of `node:fs`, such as "renameSync". */
+  /** A pattern for the whole name of the function of `node:fs`, such as "renameSync". */
   readonly call: string;
   /** A pattern for the path that it is about; of a rename or link, where it leads. */
   readonly path: string;
   readonly when: "before" | "after";
   /** Only the nth such operation from now, counted from 1; absent: each. */
   readonly nth?: number;
+  /** Not where something is only read. */
+  readonly only?: "writing";
   /** A signal that the process sends itself, or the code of the error that is thrown. */
   readonly then: "SIGKILL" | "SIGSTOP" | "ENOSPC" | "EROFS" | "EACCES" | "EMFILE" | "EIO";
-  /** A file to write first, to show that it has happened. */
-  readonly note?: string;
 }
 
 /** For the preload: what it looks at, what it does. */
@@ -26,6 +26,8 @@ export interface FaultPlan {
   readonly root: string;
   /** Where each is written down, or empty. */
   readonly trace: string;
+  /** How far the clock is ahead, in ms. */
+  readonly clock: number;
   readonly faults: readonly Fault[];
 }
 
@@ -37,14 +39,14 @@ export class Faults {
   readonly env: Record<string, string>;
   readonly #plan: string;
   readonly #trace: string;
-  readonly #root: string;
+  readonly #none: FaultPlan;
 
   /** Looks at all that happens in the workplace's folder. */
   constructor(workplace: Workplace) {
     plans += 1;
     this.#plan = join(workplace.folder, `faults-${plans}.json`);
     this.#trace = join(workplace.folder, `trace-${plans}.txt`);
-    this.#root = workplace.folder;
+    this.#none = { root: workplace.folder, trace: "", clock: 0, faults: [] };
     const preload = pathToFileURL(join(packageFolder, "test/host/faults-preload.ts")).href;
     this.env = { NODE_OPTIONS: `--no-warnings --import ${preload}`, FAULT_PLAN: this.#plan };
     this.set();
@@ -52,12 +54,17 @@ export class Faults {
 
   /** From now on these happen, and no others. */
   set(...faults: Fault[]): void {
-    this.#write({ root: this.#root, trace: "", faults });
+    this.#write({ ...this.#none, faults });
   }
 
   /** From now on every operation is written down. */
   trace(): void {
-    this.#write({ root: this.#root, trace: this.#trace, faults: [] });
+    this.#write({ ...this.#none, trace: this.#trace });
+  }
+
+  /** From now on the clock is so many ms ahead of the true one. */
+  setClock(ahead: number): void {
+    this.#write({ ...this.#none, clock: ahead });
   }
 
   /** What was written down, oldest first. */

@@ -249,14 +249,16 @@ describe("S5.5 a ledger that cannot be written", () => {
   test("is told of anew when it could be written in between", () => {
     const life = Life.open(new FakeHost(BOB));
     for (const count of [1, 2]) {
+      send(mail(), false);
+      life.mailbox.look();
       const unblock = blockLedger();
-      life.mailbox.send({ to: ALICE, kind: "request", hops: 0, body: "x" });
+      life.run({ text: "done" });
       life.clock.advance(10_000);
       expect(life.host.warnings).toHaveLength(count);
       unblock();
       life.clock.advance(5000);
     }
-    expect(life.ledger.awaiting).toHaveLength(2);
+    expect(mailsIn(ALICE)).toHaveLength(2);
   });
 
   test("at the end of a session that owes: it is written as soon as the session is closed and it can", () => {
@@ -272,15 +274,18 @@ describe("S5.5 a ledger that cannot be written", () => {
     expect(life.ledger.owed).toMatchObject([{ id: request.id, held: true }]);
   });
 
-  test("a request of ours is sent all the same, and awaited", () => {
+  test("S2.5 a request of ours is refused: it could not be awaited", () => {
     const life = Life.open(new FakeHost(BOB));
     const unblock = blockLedger();
-    const sent = life.mailbox.send({ to: ALICE, kind: "request", hops: 0, body: "x" });
-    expect(mailsIn(ALICE)).toEqual([sent]);
-    expect(life.host.status).toBe("✉ 1 awaiting");
+    const sending = (): string =>
+      life.mailbox.send({ to: ALICE, kind: "request", hops: 0, body: "x" }).id;
+    expect(sending).toThrow(/^Nothing was sent: EISDIR/);
+    expect(mailsIn(ALICE)).toEqual([]);
+    expect(life.host.status).toBeUndefined();
+    expect(life.host.warnings).toEqual([]);
     unblock();
-    life.clock.advance(5000);
-    expect(life.ledger.awaiting).toMatchObject([{ id: sent.id }]);
+    const id = sending();
+    expect(life.ledger.awaiting).toMatchObject([{ id }]);
   });
 });
 
