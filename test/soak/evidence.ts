@@ -1,0 +1,102 @@
+/** What a soak leaves behind: on disk, in the session files, and in what its sessions said. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Envelope } from "../../src/mail/envelope.ts";
+import type { Workplace } from "../host/workplace.ts";
+import type { SessionEntry } from "../host/session.ts";
+import type { Mind } from "./mind.ts";
+import type { Participant } from "./participant.ts";
+import type { Plan } from "./plan.ts";
+import { receiptsIn } from "./receipts.ts";
+
+/** A mail in a box. */
+export interface Filed {
+  readonly envelope: Envelope;
+  readonly path: string;
+  readonly box: "new" | "cur" | "sent";
+}
+
+/** What an entry of a session says of a mail: it was read, its ask was answered with it, or it is marked. */
+export interface Reading {
+  readonly session: string;
+  readonly id: string;
+  readonly as: "mail" | "result" | "taken over" | "answered";
+}
+
+/** One session at the end. */
+export interface Witness {
+  readonly participant: Participant;
+  readonly mind: Mind;
+  readonly footer: string | undefined;
+  /** What every process of it told the user as a warning or an error. */
+  readonly trouble: readonly string[];
+  /** Errors that its extensions threw. */
+  readonly errors: readonly string[];
+}
+
+export interface Evidence {
+  readonly plan: Plan;
+  readonly witnesses: readonly Witness[];
+  readonly filed: readonly Filed[];
+  readonly readings: readonly Reading[];
+  /** The ids of mails that their senders were told were sent. */
+  readonly confirmed: ReadonlySet<string>;
+}
+
+/** The footers as they are now, and what was said so far; to be asked while the sessions run. */
+export async function witnessOf(participant: Participant, mind: Mind): Promise<Witness> {
+  const session = await participant.session;
+  return {
+    participant,
+    mind,
+    footer: session.status("mailbox"),
+    trouble: participant.lives.flatMap(({ notifications }) =>
+      notifications.filter(({ level }) => level !== "info").map(({ message }) => message),
+    ),
+    errors: participant.lives.flatMap(({ extensionErrors }) => extensionErrors),
+  };
+}
+
+/** The ids of the mails that any process of a session told its user or model were sent. */
+export function confirmedBy(participants: readonly Participant[]): Set<string> {
+  return new Set(
+    participants.flatMap(({ lives }) => lives.flatMap(({ events }) => receiptsIn(events))),
+  );
+}
+
+/** Every mail in every mailbox there is. */
+export function filedIn(workplace: Workplace): Filed[] {
+  return readdirSync(workplace.root)
+    .filter((address) => address !== "running")
+    .flatMap((address) =>
+      (["new", "cur", "sent"] as const).flatMap((box) => {
+        const folder = workplace.mailbox(address)[box];
+        return readdirSync(folder).map((name) => {
+          const path = join(folder, name);
+          return { envelope: JSON.parse(readFileSync(path, "utf8")) as Envelope, path, box };
+        });
+      }),
+    );
+}
+
+/** What a session file says of mail, whatever process wrote it and on whatever branch. */
+export function readingsIn(session: string, file: string): Reading[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => readingOf(session, JSON.parse(line) as SessionEntry))
+    .filter((reading) => reading !== undefined);
+}
+
+function readingOf(session: string, entry: SessionEntry): Reading | undefined {
+  if (entry.type === "custom_message" && entry.customType === "mailbox")
+    return { session, id: String(entry.details?.["id"]), as: "mail" };
+  if (entry.type === "custom" && entry.customType === "mailbox") {
+    const { id, answered } = entry["data"] as { id: string; answered: boolean };
+    return { session, id, as: answered ? "answered" : "taken over" };
+  }
+  const { message } = entry;
+  if (message?.role !== "toolResult" || message.toolName !== "session_mail_ask") return undefined;
+  const answer = message.details?.["answer"];
+  return typeof answer === "string" ? { session, id: answer, as: "result" } : undefined;
+}
