@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
+import { basename } from "node:path";
 import type { Cancel, Clock } from "../clock.ts";
 
 /** How often `new/` is looked at when the watcher has not proved itself. */
@@ -11,7 +12,7 @@ const SLOW_POLL = 5000;
  * Calls `look` whenever there may be new mail in a folder: at once through the system's watcher
  * and, in case that says nothing, from time to time (S5.1). `look` returns whether it found
  * mail. Finding mail by the watcher makes the poll rarer; finding it by the poll alone makes it
- * frequent again. Neither keeps the process alive.
+ * frequent again, as does a folder that is removed. Neither keeps the process alive.
  */
 export function watchFolder(folder: string, clock: Clock, look: () => boolean): Cancel {
   let watcher: FSWatcher | undefined;
@@ -20,8 +21,8 @@ export function watchFolder(folder: string, clock: Clock, look: () => boolean): 
 
   const listen = (): void => {
     try {
-      watcher = watch(folder, { persistent: false }, () => {
-        if (!closed && look()) poll(SLOW_POLL);
+      watcher = watch(folder, { persistent: false }, (_event, name) => {
+        tell(name);
       });
       watcher.on("error", unlisten);
     } catch {
@@ -31,6 +32,15 @@ export function watchFolder(folder: string, clock: Clock, look: () => boolean): 
   const unlisten = (): void => {
     watcher?.close();
     watcher = undefined;
+  };
+  const tell = (name: string | null): void => {
+    if (closed) return;
+    const found = look();
+    if (name === basename(folder)) {
+      // It was removed, most likely; of one that is made in its place this watcher says nothing.
+      unlisten();
+      poll(POLL);
+    } else if (found) poll(SLOW_POLL);
   };
   const poll = (interval: number): void => {
     cancelPoll();

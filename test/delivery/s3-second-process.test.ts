@@ -1,5 +1,9 @@
 /** S3.4: two processes that open one session, on real Pi. One of them serves its address. */
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { findProcesses } from "../../src/sessions/process.ts";
+import { eventually } from "../host/eventually.ts";
+import { Faults } from "../host/faults.ts";
 import { say, stall } from "../host/model.ts";
 import { textOf, type PiSession } from "../host/session.ts";
 import { Workplace } from "../host/workplace.ts";
@@ -105,6 +109,68 @@ describe("S3.4 a second process of a session", () => {
     await bob.waitForEntry((entry) => textOf(entry).includes("the second is"), "of the answer");
     expect(mailIn(workplace, bob.id, "cur")).toHaveLength(1);
     expect(filesIn(workplace.mailbox(first.id).new)).toEqual([]);
+  });
+
+  test("waits while the first is only stopped, which is listed so and keeps its mail", async () => {
+    const second = await openAgain();
+    const list = async (): Promise<string> => {
+      const { text } = await useTool(workplace, bob, "session_mail_list");
+      return text.split("\n").find((line) => line.includes(first.id)) ?? "";
+    };
+    expect(await list()).toContain("idle");
+    first.pause();
+    await eventually(async () => (await list()).includes("not responding"), "it to be listed so");
+
+    await bob.command("/mailbox alice are you there?");
+    const [said] = await second.command("/mailbox bob hello");
+    expect(said?.message).toMatch(/another process/i);
+    // Longer than it takes the second to look for the first.
+    await second.ask("anything for me?");
+    await delay(1500);
+    expect(filesIn(workplace.mailbox(first.id).new)).toHaveLength(1);
+    expect(recordOf(workplace, first.id)?.pid).toBe(first.pid);
+
+    const mark = first.mark();
+    first.resume();
+    await first.settled(mark);
+    await bob.waitForEntry(({ customType }) => customType === "mailbox", "of the answer");
+    expect((await mailsIn(first)).map(textOf).join()).toContain("are you there?");
+    expect(await mailsIn(second)).toEqual([]);
+    await eventually(async () => (await list()).includes("idle"), "it to be listed as before");
+    expect(second.notificationsSince(0)).toHaveLength(2);
+  });
+
+  test("that starts in the same moment: one of the two serves the address, the other waits", async () => {
+    const { id } = first;
+    await first.quit();
+    const faults = new Faults(workplace);
+    // Both are held where each is about to put its record there, and let go together.
+    faults.set({
+      call: "linkSync",
+      path: `/running/${id}`,
+      when: "before",
+      nth: 1,
+      then: "SIGSTOP",
+    });
+    const both = ["alice", "carol"].map((model) =>
+      workplace.launch({ name: "alice", model, id, resume: true, env: faults.env }),
+    );
+    const pids = both.map(({ pid }) => pid);
+    await eventually(
+      () => [...findProcesses(pids).values()].every((found) => found?.stopped === true),
+      "both to be about to start",
+    );
+    for (const session of both) session.resume();
+    await Promise.all(both.map((session) => session.state()));
+    const warned = both.filter(({ notifications }) => notifications.length > 0);
+    expect(warned).toHaveLength(1);
+    const serving = both.find((session) => session !== warned[0]);
+    expect(recordOf(workplace, id)?.pid).toBe(serving?.pid);
+    await bob.command("/mailbox alice which of you?");
+    await bob.waitForEntry(({ customType }) => customType === "mailbox", "of the answer");
+    const read = await Promise.all(both.map(async (session) => (await mailsIn(session)).length));
+    expect(read.toSorted()).toEqual([0, 1]);
+    expect(mailIn(workplace, bob.id, "cur")).toHaveLength(1);
   });
 
   test("that quits again leaves the first alone", async () => {
