@@ -121,16 +121,27 @@ export function writeNewFile(path: string, text: string, durable: boolean): void
   closeSync(file);
 }
 
+/** Tells one writing of a file from any other, without reading it; `undefined` where there is none. */
+export function markOf(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && `${String(found.ino)} ${String(found.mtimeMs)} ${String(found.size)}`;
+}
+
 /**
  * Replaces a file whole: a reader sees the old text or the new, never a part (S3.1). With
  * `durable` the new text survives a power cut once this returns (S1.6).
+ *
+ * @returns the mark of what was written.
  */
-export function replaceFile(path: string, text: string, durable: boolean): void {
+export function replaceFile(path: string, text: string, durable: boolean): string | undefined {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   writeNewFile(temporary, text, durable);
   try {
+    // Before it has its name: behind that it could be another's already.
+    const mark = markOf(temporary);
     renameSync(temporary, path);
     if (durable) flushFolder(dirname(path));
+    return mark;
   } catch (error) {
     removeQuietly(temporary);
     throw error;
@@ -140,16 +151,17 @@ export function replaceFile(path: string, text: string, durable: boolean): void 
 /**
  * Makes a file whole unless there is one: of several that try, one succeeds.
  *
- * @returns whether it was made.
+ * @returns the mark of what was written, or `undefined` where there is one.
  */
-export function createFile(path: string, text: string): boolean {
+export function createFile(path: string, text: string): string | undefined {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   writeNewFile(temporary, text, false);
   try {
+    const mark = markOf(temporary);
     linkSync(temporary, path);
-    return true;
+    return mark;
   } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return undefined;
     if (!NO_LINKS.includes(errorCode(error))) throw error;
     return makeInPlace(path, text);
   } finally {
@@ -160,17 +172,24 @@ export function createFile(path: string, text: string): boolean {
 /** The codes of a file system that has no hard links. */
 const NO_LINKS: readonly unknown[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
 
-function makeInPlace(path: string, text: string): boolean {
+function makeInPlace(path: string, text: string): string | undefined {
   try {
     writeNewFile(path, text, false);
-    return true;
+    return markOf(path);
   } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return undefined;
     throw error;
   }
 }
 
-/** Makes what a file holds survive a power cut (S1.6). */
+/**
+ * Makes what a file holds survive a power cut. With `durable` (S1.6) that is done to all whose loss
+ * would lose mail or an answer: a mail before it is renamed into `new/`, and that folder after; the
+ * ledger and its folder; folders that had to be made; and the session file before the ledger strikes
+ * what it holds. It is not done to the copies in `sent/`, which are for quoting; to the move of a
+ * mail from `new/` to `cur/`, since the ledger names it and it is in one of the two; and to running
+ * records, since after a power cut no session runs.
+ */
 export function flushFile(path: string): void {
   // Windows flushes only what may be written.
   const file = openSync(path, constants.O_RDWR);

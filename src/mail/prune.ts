@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isAddress } from "./address.ts";
 import { isThere, removeQuietly, whenThere } from "./disk.ts";
 import { loadLedger } from "./ledger.ts";
-import { boxesOf, mailRoot, makeBoxes, runningFolder } from "./root.ts";
+import { boxesOf, makeBoxes, ownRoot, runningFolder } from "./root.ts";
 import { namesIn, waiting } from "./store.ts";
 
 /** Which folders to leave alone, and how long the others must have lain still. */
@@ -25,16 +25,19 @@ const ASIDE = /^\.pruned-([A-Za-z0-9_-]+)\.[0-9a-f-]{36}$/;
  * nothing has happened for long enough (S11.1), and returns how many. Only real folders named
  * like an address (S11.2). A folder is moved aside first; mail that arrives at that moment is
  * put back. One that cannot be removed is left and does not stop the rest.
+ *
+ * @throws MailboxOff for a root that is another user's (S1.4).
  */
 export function prune(options: PruneOptions): number {
   let removed = 0;
-  for (const found of whenThere(() => readdirSync(mailRoot(), { withFileTypes: true }), [])) {
+  const root = ownRoot();
+  for (const found of whenThere(() => readdirSync(root, { withFileTypes: true }), [])) {
     if (!found.isDirectory()) continue;
     const left = ASIDE.exec(found.name)?.[1];
     try {
-      if (left !== undefined) remove(left, join(mailRoot(), found.name));
+      if (left !== undefined) remove(left, join(root, found.name));
       else if (isAddress(found.name) && isPrunable(found.name, options)) {
-        const aside = join(mailRoot(), `.pruned-${found.name}.${randomUUID()}`);
+        const aside = join(root, `.pruned-${found.name}.${randomUUID()}`);
         renameSync(boxesOf(found.name).folder, aside);
         if (options.isInUse(found.name)) putBack(found.name, aside);
         else if (remove(found.name, aside)) removed += 1;

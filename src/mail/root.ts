@@ -30,15 +30,36 @@ export function mailRoot(): string {
   return join(base, "pi-session-mail");
 }
 
-/** The folder of the running records (S3.1). */
+/**
+ * The mail root, for whoever reads or writes in it: it may have been replaced since it was opened.
+ *
+ * @throws MailboxOff when it is another user's, or a link that another user owns (S1.4).
+ */
+export function ownRoot(): string {
+  const root = mailRoot();
+  const user = process.getuid?.();
+  if (user === undefined) return root;
+  const [named, led] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
+  if ((named && named.uid !== user) || (led && led.uid !== user)) {
+    throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
+  }
+  return root;
+}
+
+/**
+ * The folder of the running records (S3.1).
+ *
+ * @throws MailboxOff for a root that is another user's (S1.4).
+ */
 export function runningFolder(): string {
-  return join(mailRoot(), "running");
+  return join(ownRoot(), "running");
 }
 
 /**
  * The paths of an address, whether or not they exist.
  *
- * @throws MailboxOff when it is not an address; no path is built from it (S1.2).
+ * @throws MailboxOff when it is not an address, so that no path is built from it (S1.2), and for
+ * a root that is another user's (S1.4).
  */
 export function boxesOf(address: string): Boxes {
   if (!isAddress(address)) {
@@ -47,7 +68,7 @@ export function boxesOf(address: string): Boxes {
         "use letters, digits, - and _ in --session-id",
     );
   }
-  const folder = join(mailRoot(), address);
+  const folder = join(ownRoot(), address);
   return {
     folder,
     tmp: join(folder, "tmp"),
@@ -62,15 +83,15 @@ export function boxesOf(address: string): Boxes {
  * Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their
  * paths. With `durable`, folders that were made survive a power cut (S1.6).
  *
- * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link.
+ * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link or
+ * another user's.
  */
 export function makeBoxes(address: string, durable = false): Boxes {
   const boxes = boxesOf(address);
-  refuseForeign();
   let made = false;
-  refuseLink(boxes.folder);
+  refuseForeign(boxes.folder);
   for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
-    refuseLink(box);
+    refuseForeign(box);
     if (mkdirSync(box, { recursive: true, mode: 0o700 }) !== undefined) made = true;
   }
   if (made && durable) {
@@ -89,37 +110,30 @@ export function makeBoxes(address: string, durable = false): Boxes {
 export function openRoot(): void {
   const root = mailRoot();
   mkdirSync(root, { recursive: true, mode: 0o700 });
-  refuseForeign();
-  chmodSync(root, 0o700);
+  chmodSync(ownRoot(), 0o700);
   makeRunningFolder();
 }
 
 /**
  * Makes the folder of the running records where it is missing (S3.1).
  *
- * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link.
+ * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link or
+ * another user's.
  */
 export function makeRunningFolder(): void {
-  refuseForeign();
-  refuseLink(runningFolder());
+  refuseForeign(runningFolder());
   mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
 }
 
-/** Within the mail root nothing is followed: a link would lead mail out of it, or other files in. */
-function refuseLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-    throw new MailboxOff(`${path} is a link; remove it`);
-  }
-}
-
-/** Nothing is written into a root that is another user's, or a link that another user owns (S1.4). */
-function refuseForeign(): void {
-  const root = mailRoot();
-  const user = process.getuid?.();
-  if (user === undefined) return;
-  const [named, led] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
-  if ((named && named.uid !== user) || (led && led.uid !== user)) {
-    throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
+/**
+ * Within the mail root nothing is followed: a link would lead mail out of it, or other files in.
+ * Nor is a folder used that another user made while the root was open (S1.4).
+ */
+function refuseForeign(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true) throw new MailboxOff(`${path} is a link; remove it`);
+  if (found && found.uid !== (process.getuid?.() ?? found.uid)) {
+    throw new MailboxOff(`${path} belongs to another user; remove it`);
   }
 }
 

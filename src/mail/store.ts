@@ -69,7 +69,6 @@ export function send(envelope: Envelope, durable: boolean): void {
   try {
     if (envelope.kind !== "reply") {
       const boxes = makeBoxes(envelope.from);
-      // Not flushed: the copy is for quoting and for looking at. Without it no mail is lost.
       copy = write(boxes.tmp, join(boxes.sent, name), text, false);
     }
     deliver(envelope.to, name, text, durable);

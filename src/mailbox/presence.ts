@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import {
-  hasRecord,
   ownStartToken,
+  recordMark,
   removeOwnRecord,
   runningRecord,
   type SessionRecord,
@@ -19,6 +19,8 @@ export class Presence {
   readonly #clock: Clock;
   #started: string | undefined;
   #written = 0;
+  /** Of the record that we have written last. */
+  #mark: string | undefined;
   #state: SessionRecord["state"] = "idle";
   #waitingOn = "";
 
@@ -34,6 +36,8 @@ export class Presence {
 
   /** The pid of another process that serves this address, if one does (S3.4). */
   otherProcess(): number | undefined {
+    // As long as the record is the one that we have written, nothing need be read.
+    if (this.#mark !== undefined && recordMark(this.#host.address) === this.#mark) return undefined;
     const pid = runningRecord(this.#host.address)?.pid;
     return pid === process.pid ? undefined : pid;
   }
@@ -41,14 +45,16 @@ export class Presence {
   /** Writes the first record, unless another process serves the address; whether it did (S3.4). */
   take(state: SessionRecord["state"]): boolean {
     this.#state = state;
-    return takeRecord(this.#record());
+    this.#mark = takeRecord(this.#record());
+    return this.#mark !== undefined;
   }
 
   /** Writes the record, with what has changed; another process's record stays (S3.3). */
   show(change: Partial<Pick<SessionRecord, "state" | "waitingOn">> = {}): void {
     this.#state = change.state ?? this.#state;
     this.#waitingOn = change.waitingOn ?? this.#waitingOn;
-    if (this.otherProcess() === undefined) writeRecord(this.#record());
+    if (this.otherProcess() !== undefined) return;
+    this.#mark = writeRecord(this.#record());
   }
 
   #record(): SessionRecord {
@@ -73,7 +79,7 @@ export class Presence {
    */
   beat(): void {
     const isDue = this.#clock.elapsed() - this.#written >= BEAT;
-    if (isDue || !hasRecord(this.#host.address)) this.show();
+    if (isDue || recordMark(this.#host.address) === undefined) this.show();
   }
 
   /** Removes the record; another process's stays (S3.3). */

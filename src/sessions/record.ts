@@ -6,7 +6,7 @@ import { isAddress } from "../mail/address.ts";
 import {
   createFile,
   errorCode,
-  isThere,
+  markOf,
   NOT_THERE,
   readRegularFile,
   replaceFile,
@@ -56,28 +56,26 @@ export function ownStartToken(): string {
   return findProcesses([process.pid]).get(process.pid)?.token ?? "";
 }
 
-/**
- * Writes a record, `0600`, through a temporary file and a rename. It is not flushed to disk:
- * after a power cut no session runs, and a record of one would only be in the way.
- */
-export function writeRecord(record: SessionRecord): void {
+/** Writes a record, `0600`, through a temporary file and a rename, and returns its mark. */
+export function writeRecord(record: SessionRecord): string | undefined {
   makeRunningFolder();
-  replaceFile(recordPath(record.address), JSON.stringify(record), false);
+  return replaceFile(recordPath(record.address), JSON.stringify(record), false);
 }
 
 /**
  * Writes the first record of a process for an address, unless another process that runs has one:
  * of two that try at the same moment, one succeeds (S3.4).
  *
- * @returns whether it is written.
+ * @returns its mark, or `undefined` when another process has one.
  */
-export function takeRecord(record: SessionRecord): boolean {
+export function takeRecord(record: SessionRecord): string | undefined {
   makeRunningFolder();
   const path = recordPath(record.address);
   for (let tries = 0; tries < 3; tries++) {
-    if (createFile(path, JSON.stringify(record))) return true;
+    const mark = createFile(path, JSON.stringify(record));
+    if (mark !== undefined) return mark;
     const found = runningRecord(record.address);
-    if (found && found.pid !== record.pid) return false;
+    if (found && found.pid !== record.pid) return undefined;
     // Of this process, from a session that it has closed; or a file that is no record.
     const now = readRecord(record.address);
     if (now && now.pid !== record.pid) continue;
@@ -88,9 +86,9 @@ export function takeRecord(record: SessionRecord): boolean {
   throw new Error(`${path} is in the way; remove it`);
 }
 
-/** Whether there is any record of an address. */
-export function hasRecord(address: string): boolean {
-  return isThere(recordPath(address));
+/** The mark of the record of an address as it is now; `undefined` when there is none. */
+export function recordMark(address: string): string | undefined {
+  return markOf(recordPath(address));
 }
 
 /** Removes the record of an address when it is of this process; one of another stays (S3.3). */
