@@ -1,62 +1,100 @@
-import { type FSWatcher, watch } from "node:fs";
-import { basename } from "node:path";
+import { randomUUID } from "node:crypto";
+import { type FSWatcher, unlinkSync, watch } from "node:fs";
+import { basename, join } from "node:path";
 import type { Cancel, Clock } from "../clock.ts";
+import { writeNewFile } from "./disk.ts";
 
-/** How often `new/` is looked at when the watcher has not proved itself. */
+/** How often `new/` is looked at while the watcher is not known to be good. */
 const POLL = 1000;
 
-/** How often once it has: only a change that the watcher missed is found by this. */
+/** How often once it is: only a change that the watcher missed is found by this. */
 const SLOW_POLL = 5000;
+
+/** A file that is made for the watcher to tell of, and is no mail. */
+const PROBE = /^\.probe-[0-9a-f-]{36}$/;
+
+/** How a folder is watched. */
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** Whether a watcher can be relied on there; asked once, on a later turn of the event loop. */
+  readonly isReliable: () => boolean;
+  /** Looks into the folder, and returns whether it found mail. */
+  readonly look: () => boolean;
+}
 
 /**
  * Calls `look` whenever there may be new mail in a folder: at once through the system's watcher
- * and, in case that says nothing, from time to time (S5.1). `look` returns whether it found
- * mail. Finding mail by the watcher makes the poll rarer; finding it by the poll alone makes it
- * frequent again, as does a folder that is removed. Neither keeps the process alive.
+ * and, in case that says nothing, from time to time (S5.1). The poll is rare while the watcher is
+ * good: it has told of a file that was made to try it, or of mail, and since then mail was not
+ * found by the poll alone. Neither keeps the process alive.
  */
-export function watchFolder(folder: string, clock: Clock, look: () => boolean): Cancel {
+export function watchFolder(folder: string, { clock, isReliable, look }: WatchOptions): Cancel {
   let watcher: FSWatcher | undefined;
-  let cancelPoll: Cancel;
+  let trust: "untried" | "good" | "missed" | "none" = "untried";
+  let cancelPoll: Cancel = () => undefined;
+  let cancelProbe: Cancel = () => undefined;
   let closed = false;
 
   const listen = (): void => {
     try {
       watcher = watch(folder, { persistent: false }, (_event, name) => {
-        tell(name);
+        if (!closed) told(name ?? "");
       });
       watcher.on("error", unlisten);
+      if (trust === "untried") cancelProbe = clock.soon(probe);
     } catch {
       // The folder is gone or the system has no watchers left: the poll goes on and tries again.
     }
   };
   const unlisten = (): void => {
+    cancelProbe();
     watcher?.close();
     watcher = undefined;
   };
-  const tell = (name: string | null): void => {
-    if (closed) return;
-    const found = look();
-    if (name === basename(folder)) {
-      // It was removed, most likely; of one that is made in its place this watcher says nothing.
-      unlisten();
-      poll(POLL);
-    } else if (found) poll(SLOW_POLL);
+  const probe = (): void => {
+    if (!isReliable()) {
+      setTrust("none");
+      return;
+    }
+    try {
+      const path = join(folder, `.probe-${randomUUID()}`);
+      writeNewFile(path, "", false);
+      unlinkSync(path);
+    } catch {
+      // Mail will show it.
+    }
   };
-  const poll = (interval: number): void => {
+  const setTrust = (now: typeof trust): void => {
+    if (closed || trust === now || trust === "none") return;
+    trust = now;
+    poll();
+  };
+  const told = (name: string): void => {
+    if (PROBE.test(name)) {
+      if (trust === "untried") setTrust("good");
+      return;
+    }
+    if (look()) setTrust("good");
+    if (name !== basename(folder)) return;
+    // It was removed, most likely; of one that is made in its place this watcher says nothing.
+    unlisten();
+    setTrust("untried");
+  };
+  const poll = (): void => {
     cancelPoll();
-    if (closed) return;
-    cancelPoll = clock.every(interval, () => {
+    cancelPoll = clock.every(trust === "good" ? SLOW_POLL : POLL, () => {
       const found = look();
       if (closed) return;
-      if (found) unlisten();
+      if (found) {
+        unlisten();
+        setTrust("missed");
+      }
       if (!watcher) listen();
-      if (found && interval !== POLL) poll(POLL);
     });
   };
 
-  cancelPoll = () => undefined;
   listen();
-  poll(POLL);
+  poll();
   return () => {
     closed = true;
     unlisten();

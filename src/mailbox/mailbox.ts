@@ -56,6 +56,7 @@ export class Mailbox {
   readonly #presence: Presence;
   readonly #cancels: Cancel[] = [];
   #cancelRetry: Cancel | undefined;
+  #fileSystem: { readonly networkKind: string | undefined } | undefined;
   #phase: "standby" | "opened" | "ready" | "closed" = "opened";
   #shown: string | undefined;
 
@@ -206,7 +207,11 @@ export class Mailbox {
     for (const cancel of this.#cancels.splice(0)) cancel();
     const { new: box } = makeBoxes(this.address);
     this.#cancels.push(
-      watchFolder(box, clock, () => this.look() > 0),
+      watchFolder(box, {
+        clock,
+        isReliable: () => this.#networkKind() === undefined,
+        look: () => this.look() > 0,
+      }),
       clock.soon(() => {
         this.look();
         this.#guarded(() => {
@@ -217,9 +222,15 @@ export class Mailbox {
     return true;
   }
 
+  /** The kind of the file system of the mail root when it is a network's (S1.7); looked up once. */
+  #networkKind(): string | undefined {
+    this.#fileSystem ??= { networkKind: networkFileSystem(mailRoot()) };
+    return this.#fileSystem.networkKind;
+  }
+
   /** What a start does that nobody waits for. */
   #tidyUp(): void {
-    const kind = networkFileSystem(mailRoot());
+    const kind = this.#networkKind();
     if (kind !== undefined) {
       const where = `mailbox: ${mailRoot()} is on a network file system (${kind})`;
       tell(

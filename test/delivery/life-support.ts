@@ -3,13 +3,14 @@
  * run where a test wants it, and the one check of exactly-once.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { eventually } from "../host/eventually.ts";
 import type { ModelRequest, ScriptedModel } from "../host/model.ts";
 import { newSessionId, textOf, type PiSession, type SessionEntry } from "../host/session.ts";
 import { mailExtension, Workplace, type WorkplaceOptions } from "../host/workplace.ts";
+import { textIn } from "./s2-disk.ts";
 
 /** An envelope as it lies on disk, by the letter of S2.1. */
 export interface Letter {
@@ -186,7 +187,10 @@ export function lettersIn(box: string): Letter[] {
   return readdirSync(box)
     .filter((name) => name.endsWith(".json"))
     .sort()
-    .map((name) => JSON.parse(readFileSync(join(box, name), "utf8")) as Letter);
+    .flatMap((name) => {
+      const text = textIn(join(box, name));
+      return text === undefined ? [] : [JSON.parse(text) as Letter];
+    });
 }
 
 /** Waits until a session has taken all that waits for it into its hands. */

@@ -22,7 +22,20 @@ export function mailIn(
   const folder = workplace.mailbox(address)[box];
   return filesIn(folder)
     .filter((name) => name.endsWith(".json"))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as Envelope);
+    .flatMap((name) => {
+      const text = textIn(join(folder, name));
+      return text === undefined ? [] : [JSON.parse(text) as Envelope];
+    });
+}
+
+/** What a file holds, or undefined when it has been moved meanwhile. */
+export function textIn(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** The names in a folder, sorted; none when there is no folder. */

@@ -32,9 +32,12 @@ afterAll(() => workplace.close());
 
 /** The replies that an address has received, oldest first. */
 function repliesTo({ id }: PiSession): Envelope[] {
-  return [...mailIn(workplace, id, "cur"), ...mailIn(workplace, id, "new")].filter(
-    ({ kind }) => kind === "reply",
-  );
+  // In the order in which mail moves, so that none is missed on its way.
+  const found = [...mailIn(workplace, id, "new"), ...mailIn(workplace, id, "cur")];
+  const replies = new Map(found.map((mail) => [mail.id, mail])).values();
+  return [...replies]
+    .filter(({ kind }) => kind === "reply")
+    .sort((one, other) => one.ts.localeCompare(other.ts));
 }
 
 function lastSentBy({ id }: PiSession): Envelope {

@@ -24,6 +24,8 @@ let folder = "";
 /** How often the folder was looked at, and what the next look finds. */
 let looks = 0;
 let finds = false;
+/** Whether the system's watchers can be relied on there. */
+let reliable = true;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -31,15 +33,20 @@ beforeEach(() => {
   mkdirSync(folder);
   looks = 0;
   finds = false;
+  reliable = true;
 });
 afterEach(() => {
   for (const cancel of cancels.splice(0)) cancel();
 });
 
 function watch(look: () => boolean = () => finds): Cancel {
-  const cancel = watchFolder(folder, clock, () => {
-    looks += 1;
-    return look();
+  const cancel = watchFolder(folder, {
+    clock,
+    isReliable: () => reliable,
+    look: () => {
+      looks += 1;
+      return look();
+    },
   });
   cancels.push(cancel);
   return cancel;
@@ -128,6 +135,39 @@ describe("S5.1 the poll", () => {
     expect(polls(10_000)).toBe(10);
   });
 
+  test("becomes rarer when the watcher tells of the file that is made to try it", async () => {
+    watch();
+    clock.turn();
+    await eventually(() => clock.waits[0] === 5000, "the poll to become rarer");
+    expect(looks).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("stays frequent where watchers cannot be relied on, whatever the watcher tells", async () => {
+    reliable = false;
+    watch();
+    clock.turn();
+    finds = true;
+    await change("a.json");
+    expect(clock.waits).toEqual([1000]);
+    expect(readdirSync(folder)).toEqual(["a.json"]);
+  });
+
+  test("that found what the watcher has missed stays frequent until that tells of mail", async () => {
+    watch();
+    clock.turn();
+    await eventually(() => clock.waits[0] === 5000, "the poll to become rarer");
+    finds = true;
+    clock.advance(5000);
+    finds = false;
+    clock.turn();
+    await change("a.json");
+    expect(clock.waits).toEqual([1000]);
+    finds = true;
+    await change("b.json");
+    expect(clock.waits).toEqual([5000]);
+  });
+
   test("becomes rarer when the watcher finds mail", async () => {
     watch();
     finds = true;
@@ -155,6 +195,7 @@ describe("S5.1 the poll", () => {
 
   test("there is one poll, however often the watcher tells", async () => {
     watch();
+    clock.turn();
     finds = true;
     for (const name of ["a.json", "b.json", "c.json"]) await change(name);
     expect(clock.pending).toBe(1);
