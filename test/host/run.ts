@@ -12,7 +12,13 @@ import { join } from "node:path";
 import { packageFolder } from "./pi.ts";
 
 const packageName = "@earendil-works/pi-coding-agent";
-const testFolders = ["test/host/", "test/delivery/"];
+const testFolders = [
+  "test/host/",
+  "test/delivery/",
+  "test/hostile/corpus-host",
+  "test/security/",
+  "test/soak/",
+];
 
 /** Runs a program with our output and stops on failure with its exit code. */
 function run(
