@@ -2,7 +2,8 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type, type TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { errorText, isThere, readRegularFile } from "./mail/disk.ts";
+import { isThere, readRegularFile } from "./mail/disk.ts";
+import { errorText } from "./mail/errors.ts";
 
 /** The settings of `session-mail.json` (S12.1). */
 export interface Settings {

@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Clock, systemClock } from "./clock.ts";
-import { errorText } from "./mail/disk.ts";
+import { errorText } from "./mail/errors.ts";
 import { Mailbox } from "./mailbox/mailbox.ts";
 import { registerCommand } from "./surface/command.ts";
 import { footerText } from "./surface/footer.ts";

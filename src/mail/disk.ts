@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
+  fdatasyncSync,
   fstatSync,
   fsyncSync,
   linkSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,56 +15,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { errorCode, whenThere } from "./errors.ts";
 
 /** Thrown when a file is there but is not one that may be read; the message says why. */
 export class UnreadableFile extends Error {
   override name = "UnreadableFile";
-}
-
-/** The system's code for an error (`ENOENT`, `ENOSPC`, …), or `undefined` when it has none. */
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;
-}
-
-/** What there is to do about an error of the system that is not this package's to mend. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  EACCES: "give this user the right to write there",
-  EDQUOT: "make room: the quota is used up",
-  EIO: "check the disk",
-  EMFILE: "close some programs or raise `ulimit -n`",
-  ENFILE: "close some programs",
-  ENOSPC: "make room on the disk",
-  EPERM: "give this user the right to write there",
-  EROFS: "mount it for writing or set XDG_STATE_HOME to another folder",
-};
-
-/** What went wrong, in the words of whoever threw it, and what can be done about it where known. */
-export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const remedy = REMEDIES[errorCode(error) ?? ""];
-  return remedy === undefined ? error.message : `${error.message} (${remedy})`;
-}
-
-/** The codes of a path that leads nowhere, or that no file can have; of a process that ends, too. */
-export const NOT_THERE: readonly unknown[] = [
-  "ENOENT",
-  "ENOTDIR",
-  "ELOOP",
-  "ESRCH",
-  "ENAMETOOLONG",
-  "ERR_INVALID_ARG_VALUE",
-];
-
-/** Runs `read` and gives `fallback` instead when what it looks for is not there. */
-export function whenThere<T>(read: () => T, fallback: T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (NOT_THERE.includes(errorCode(error))) return fallback;
-    throw error;
-  }
 }
 
 /** Whether anything of that name is there; links are not followed. */
@@ -111,18 +68,20 @@ function decodeUtf8(bytes: Uint8Array): string {
 export function writeNewFile(path: string, text: string, durable: boolean): void {
   const file = openSync(path, "wx", 0o600);
   try {
-    writeFileSync(file, text);
-    if (durable) fsyncSync(file);
+    try {
+      writeFileSync(file, text);
+      if (durable) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
-    closeSync(file);
     removeQuietly(path);
     throw error;
   }
-  closeSync(file);
 }
 
-/** Tells one writing of a file from any other, without reading it; `undefined` where there is none. */
-export function markOf(path: string): string | undefined {
+/** Tells this version of a file from any other, without reading it; `undefined` where there is none. */
+export function versionOf(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found && `${String(found.ino)} ${String(found.mtimeMs)} ${String(found.size)}`;
 }
@@ -131,17 +90,17 @@ export function markOf(path: string): string | undefined {
  * Replaces a file whole: a reader sees the old text or the new, never a part (S3.1). With
  * `durable` the new text survives a power cut once this returns (S1.6).
  *
- * @returns the mark of what was written.
+ * @returns the version that was written.
  */
 export function replaceFile(path: string, text: string, durable: boolean): string | undefined {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   writeNewFile(temporary, text, durable);
   try {
     // Before it has its name: behind that it could be another's already.
-    const mark = markOf(temporary);
+    const version = versionOf(temporary);
     renameSync(temporary, path);
     if (durable) flushFolder(dirname(path));
-    return mark;
+    return version;
   } catch (error) {
     removeQuietly(temporary);
     throw error;
@@ -149,47 +108,88 @@ export function replaceFile(path: string, text: string, durable: boolean): strin
 }
 
 /**
+ * Removes a file or link if it is still this version, and not one that another process has put in
+ * its place.
+ *
+ * @throws the system's error, but not where there is no such file.
+ */
+export function removeVersion(path: string, version: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== false) return;
+  const aside = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
+  // What is at a name may change until the moment it is removed; what was moved aside stays.
+  if (!whenThere(() => (renameSync(path, aside), true), false)) return;
+  if (versionOf(aside) !== version) linkFile(aside, path);
+  removeQuietly(aside);
+}
+
+/**
+ * Adds text to the end of a file that is there and holds less than `maxBytes`. With `durable` it
+ * survives a power cut once this returns (S1.6). After an error a part of it may stand there.
+ *
+ * @returns whether it was added.
+ * @throws the system's error, but not where there is no such file.
+ */
+export function appendToFile(
+  path: string,
+  text: string,
+  { durable, maxBytes }: { durable: boolean; maxBytes: number },
+): boolean {
+  return whenThere(() => {
+    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW);
+    try {
+      if (fstatSync(file).size >= maxBytes) return false;
+      writeFileSync(file, text);
+      if (durable) fdatasyncSync(file);
+      return true;
+    } finally {
+      closeSync(file);
+    }
+  }, false);
+}
+
+/**
  * Makes a file whole unless there is one: of several that try, one succeeds.
  *
- * @returns the mark of what was written, or `undefined` where there is one.
+ * @returns the version that was written, or `undefined` where there is one.
  */
 export function createFile(path: string, text: string): string | undefined {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   writeNewFile(temporary, text, false);
   try {
-    const mark = markOf(temporary);
+    const version = versionOf(temporary);
     linkSync(temporary, path);
-    return mark;
+    return version;
   } catch (error) {
     if (errorCode(error) === "EEXIST") return undefined;
-    if (!NO_LINKS.includes(errorCode(error))) throw error;
+    // A file system without links, or one that cannot be written, which this will tell.
     return makeInPlace(path, text);
   } finally {
     removeQuietly(temporary);
   }
 }
 
-/** The codes of a file system that has no hard links. */
-const NO_LINKS: readonly unknown[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+/** Gives a file a second name, which costs less than to write it again; whether that can be done. */
+export function linkFile(path: string, name: string): boolean {
+  try {
+    linkSync(path, name);
+    return true;
+  } catch {
+    // Where it is not for want of links, writing the file will say why.
+    return false;
+  }
+}
 
 function makeInPlace(path: string, text: string): string | undefined {
   try {
     writeNewFile(path, text, false);
-    return markOf(path);
+    return versionOf(path);
   } catch (error) {
     if (errorCode(error) === "EEXIST") return undefined;
     throw error;
   }
 }
 
-/**
- * Makes what a file holds survive a power cut. With `durable` (S1.6) that is done to all whose loss
- * would lose mail or an answer: a mail before it is renamed into `new/`, and that folder after; the
- * ledger and its folder; folders that had to be made; and the session file before the ledger strikes
- * what it holds. It is not done to the copies in `sent/`, which are for quoting; to the move of a
- * mail from `new/` to `cur/`, since the ledger names it and it is in one of the two; and to running
- * records, since after a power cut no session runs.
- */
+/** Makes what a file holds survive a power cut (S1.6). */
 export function flushFile(path: string): void {
   // Windows flushes only what may be written.
   const file = openSync(path, constants.O_RDWR);
@@ -200,14 +200,36 @@ export function flushFile(path: string): void {
   }
 }
 
-/** Makes the names in a folder survive a power cut (S1.6); Windows has no such call and no need. */
+/** The codes of a file system that cannot flush a folder, and of Windows, which need not. */
+const NO_FOLDER_FLUSH: readonly unknown[] = [
+  "EINVAL",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EBADF",
+  "EISDIR",
+];
+
+/** Makes the names in a folder survive a power cut, where the file system can do that (S1.6). */
 export function flushFolder(path: string): void {
   if (process.platform === "win32") return;
   const folder = openSync(path, constants.O_RDONLY);
   try {
     fsyncSync(folder);
+  } catch (error) {
+    if (!NO_FOLDER_FLUSH.includes(errorCode(error))) throw error;
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Makes a folder and those above it where they are missing, `0700`; `durable` as for a mail (S1.6). */
+export function makeFolder(path: string, durable: boolean): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined || !durable) return;
+  for (let made = path; ; made = dirname(made)) {
+    flushFolder(dirname(made));
+    if (made === first || made === dirname(made)) return;
   }
 }
 

@@ -4,7 +4,7 @@ import { isAbsolute, relative } from "node:path";
 
 /** Kinds of file systems whose files other machines may move, or that are a host's folders in a guest. */
 const NETWORK =
-  /^(nfs\d?|cifs|smb\w*|afpfs|webdav|davfs\d?|9p|afs|coda|ceph|lustre|glusterfs|beegfs|gpfs|vboxsf|prl_fs|fuse\.(sshfs|glusterfs|s3fs|rclone|davfs\d?|curlftpfs|gcsfuse|vmhgfs-fuse))$/;
+  /^(nfs\d?|cifs|smb\w*|afpfs|webdav|davfs\d?|9p|virtiofs|drvfs|afs|coda|ceph|lustre|glusterfs|beegfs|gpfs|vboxsf|prl_fs|fuse\.(sshfs|glusterfs|s3fs|rclone|davfs\d?|curlftpfs|gcsfuse|vmhgfs-fuse|grpcfuse))$/;
 
 /** A file system and the folder that it is seen at. */
 export interface Mount {
@@ -18,7 +18,8 @@ export interface Mount {
  */
 export function networkFileSystem(folder: string): string | undefined {
   try {
-    const path = realpathSync(folder);
+    // The native one resolves the letter of a network drive on Windows.
+    const path = realpathSync.native(folder);
     if (process.platform === "win32") return path.startsWith("\\\\") ? "network share" : undefined;
     const kind = kindAt(path, readMounts());
     return kind !== undefined && NETWORK.test(kind) ? kind : undefined;
@@ -43,8 +44,7 @@ function readMounts(): Mount[] {
     return readFileSync("/proc/self/mountinfo", "utf8").split("\n").flatMap(fromMountinfo);
   }
   if (process.platform === "darwin") {
-    const listing = execFileSync("/sbin/mount", { encoding: "utf8", timeout: MOUNT_TIMEOUT });
-    return listing.split("\n").flatMap(fromListing);
+    return parseMount(execFileSync("/sbin/mount", { encoding: "utf8", timeout: MOUNT_TIMEOUT }));
   }
   return [];
 }
@@ -62,8 +62,10 @@ function fromMountinfo(line: string): Mount[] {
   return [{ at: unescaped, kind }];
 }
 
-/** `//me@server/share on /Volumes/share (smbfs, nodev, nosuid)` */
-function fromListing(line: string): Mount[] {
-  const [, at, kind] = /^.* on (\/.*) \(([^,)]+)/.exec(line) ?? [];
-  return at === undefined || kind === undefined ? [] : [{ at, kind }];
+/** The lines of `mount`: `//me@server/share on /Volumes/share (smbfs, nodev, nosuid)`. */
+export function parseMount(listing: string): Mount[] {
+  return listing.split("\n").flatMap((line) => {
+    const [, at, kind] = /^.* on (\/.*) \(([^,)]+)/.exec(line) ?? [];
+    return at === undefined || kind === undefined ? [] : [{ at, kind }];
+  });
 }

@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAddress } from "./address.ts";
-import { isThere, removeQuietly, whenThere } from "./disk.ts";
+import { isThere } from "./disk.ts";
+import { whenThere } from "./errors.ts";
 import { loadLedger } from "./ledger.ts";
-import { boxesOf, makeBoxes, ownRoot, runningFolder } from "./root.ts";
-import { namesIn, waiting } from "./store.ts";
+import { boxesOf, makeBoxes, ownRoot } from "./root.ts";
+import { waiting } from "./store.ts";
 
 /** Which folders to leave alone, and how long the others must have lain still. */
 export interface PruneOptions {
@@ -35,8 +36,12 @@ export function prune(options: PruneOptions): number {
     if (!found.isDirectory()) continue;
     const left = ASIDE.exec(found.name)?.[1];
     try {
-      if (left !== undefined) remove(left, join(root, found.name));
-      else if (isAddress(found.name) && isPrunable(found.name, options)) {
+      if (left !== undefined) {
+        // A prune was cut off between its two steps.
+        const aside = join(root, found.name);
+        if (options.isInUse(left)) putBack(left, aside);
+        else remove(left, aside);
+      } else if (isAddress(found.name) && isPrunable(found.name, options)) {
         const aside = join(root, `.pruned-${found.name}.${randomUUID()}`);
         renameSync(boxesOf(found.name).folder, aside);
         if (options.isInUse(found.name)) putBack(found.name, aside);
@@ -61,34 +66,6 @@ function isPrunable(address: string, { isInUse, olderThan, now }: PruneOptions):
     ),
   );
   return now - last > olderThan;
-}
-
-/** How old a file is that its writer will not finish any more, in ms. */
-const LEFT_BEHIND = 24 * 60 * 60_000;
-
-/** A file that is being written, to be moved to its own name then. */
-const UNFINISHED = /^\..+\.json\.[0-9a-f-]{36}$/;
-
-/**
- * Removes what writers that were killed have left in an address's folder and among the running
- * records. Nothing reads such files. What is younger than a day may still be written, and stays.
- *
- * @param now in ms since 1970.
- */
-export function removeLeftovers(address: string, now: number): void {
-  const { tmp, folder } = boxesOf(address);
-  const unfinished = (name: string): boolean => UNFINISHED.test(name);
-  for (const [place, isLeft] of [
-    [tmp, () => true],
-    [folder, unfinished],
-    [runningFolder(), unfinished],
-  ] as const) {
-    for (const name of namesIn(place).filter(isLeft)) {
-      const path = join(place, name);
-      const found = lstatSync(path, { throwIfNoEntry: false });
-      if (found?.isFile() && now - found.mtimeMs > LEFT_BEHIND) removeQuietly(path);
-    }
-  }
 }
 
 /** Undoes the move for a session that started at that moment, and may have made its folder anew. */

@@ -1,8 +1,8 @@
-import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { isAddress } from "./address.ts";
-import { flushFolder } from "./disk.ts";
+import { makeFolder } from "./disk.ts";
 
 /** Why a session has no mailbox; the message completes "mailbox is off: …" (S1.5). */
 export class MailboxOff extends Error {
@@ -39,8 +39,8 @@ export function ownRoot(): string {
   const root = mailRoot();
   const user = process.getuid?.();
   if (user === undefined) return root;
-  const [named, led] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
-  if ((named && named.uid !== user) || (led && led.uid !== user)) {
+  const [link, target] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
+  if ((link && link.uid !== user) || (target && target.uid !== user)) {
     throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
   }
   return root;
@@ -88,28 +88,21 @@ export function boxesOf(address: string): Boxes {
  */
 export function makeBoxes(address: string, durable = false): Boxes {
   const boxes = boxesOf(address);
-  let made = false;
-  refuseForeign(boxes.folder);
-  for (const box of [boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
-    refuseForeign(box);
-    if (mkdirSync(box, { recursive: true, mode: 0o700 }) !== undefined) made = true;
-  }
-  if (made && durable) {
-    for (const parent of [boxes.folder, mailRoot(), dirname(mailRoot())]) flushFolder(parent);
+  for (const box of [boxes.folder, boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
+    if (!isOwnFolder(box)) makeFolder(box, durable);
   }
   return boxes;
 }
 
 /**
  * Makes the mail root and the folder of the running records ready: made when missing, and closed
- * to group and others (S1.3).
+ * to group and others (S1.3). With `durable`, a root that was made survives a power cut (S1.6).
  *
  * @throws MailboxOff for a root that is another user's (S1.4); the system's error when it cannot
  * be written.
  */
-export function openRoot(): void {
-  const root = mailRoot();
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+export function openRoot(durable = false): void {
+  makeFolder(mailRoot(), durable);
   chmodSync(ownRoot(), 0o700);
   makeRunningFolder();
 }
@@ -121,20 +114,22 @@ export function openRoot(): void {
  * another user's.
  */
 export function makeRunningFolder(): void {
-  refuseForeign(runningFolder());
-  mkdirSync(runningFolder(), { recursive: true, mode: 0o700 });
+  const folder = runningFolder();
+  if (!isOwnFolder(folder)) makeFolder(folder, false);
 }
 
 /**
- * Within the mail root nothing is followed: a link would lead mail out of it, or other files in.
- * Nor is a folder used that another user made while the root was open (S1.4).
+ * Whether a folder within the mail root is there. Nothing is followed there: a link would lead mail
+ * out of it, or other files in. Nor is a folder used that another user made while the root was open
+ * (S1.4).
  */
-function refuseForeign(path: string): void {
+function isOwnFolder(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() === true) throw new MailboxOff(`${path} is a link; remove it`);
   if (found && found.uid !== (process.getuid?.() ?? found.uid)) {
     throw new MailboxOff(`${path} belongs to another user; remove it`);
   }
+  return found?.isDirectory() ?? false;
 }
 
 /** Whether a folder is open to group or others (S1.3). */

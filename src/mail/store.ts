@@ -2,16 +2,15 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, renameSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import {
-  errorCode,
-  errorText,
   flushFolder,
   isThere,
+  linkFile,
   readRegularFile,
   removeQuietly,
   UnreadableFile,
-  whenThere,
   writeNewFile,
 } from "./disk.ts";
+import { errorCode, errorText, whenThere } from "./errors.ts";
 import {
   type Envelope,
   EnvelopeError,
@@ -20,6 +19,15 @@ import {
   parseEnvelope,
 } from "./envelope.ts";
 import { boxesOf, makeBoxes } from "./root.ts";
+
+/*
+ * What is flushed to disk with `durable` (S1.6) is all whose loss would lose mail or an answer: a
+ * mail before it is renamed into `new/`, and that folder after; a line of the ledger before what it
+ * allows is done; folders that had to be made; and the session's file before the ledger strikes the
+ * mail in it. Not flushed are the names in `sent/`, which are for quoting; the move of a mail from
+ * `new/` to `cur/`, since it is in one of the two, and the ledger or the session knows it; and the
+ * running records, since after a power cut no session runs.
+ */
 
 /** An envelope and the file it lies in. */
 export interface Mail {
@@ -68,30 +76,38 @@ export function send(envelope: Envelope, durable: boolean): void {
   let copy: string | undefined;
   try {
     if (envelope.kind !== "reply") {
-      const boxes = makeBoxes(envelope.from);
-      copy = write(boxes.tmp, join(boxes.sent, name), text, false);
+      const boxes = makeBoxes(envelope.from, durable);
+      copy = write(boxes.tmp, join(boxes.sent, name), { text, durable });
     }
-    deliver(envelope.to, name, text, durable);
+    deliver(envelope.to, name, { text, durable, copy });
   } catch (error) {
     if (copy) removeQuietly(copy);
     throw new SendError(`Nothing was sent: ${errorText(error)}`, { cause: error });
   }
 }
 
-function deliver(address: string, name: string, text: string, durable: boolean): void {
+/** What a file is to hold. */
+interface Content {
+  readonly text: string;
+  readonly durable: boolean;
+  /** A file that holds it already, flushed if need be. */
+  readonly copy?: string | undefined;
+}
+
+function deliver(address: string, name: string, content: Content): void {
   try {
-    place(address, name, text, durable);
+    place(address, name, content);
   } catch (error) {
     // A folder that was pruned between the two steps is made again, once (S11.2).
     if (errorCode(error) !== "ENOENT") throw error;
-    place(address, name, text, durable);
+    place(address, name, content);
   }
 }
 
-function place(address: string, name: string, text: string, durable: boolean): void {
-  const boxes = makeBoxes(address, durable);
-  const delivered = write(boxes.tmp, join(boxes.new, name), text, durable);
-  if (!durable) return;
+function place(address: string, name: string, content: Content): void {
+  const boxes = makeBoxes(address, content.durable);
+  const delivered = write(boxes.tmp, join(boxes.new, name), content);
+  if (!content.durable) return;
   try {
     flushFolder(boxes.new);
   } catch (error) {
@@ -100,10 +116,10 @@ function place(address: string, name: string, text: string, durable: boolean): v
 }
 
 /** Makes a file whole, by way of a `tmp/` folder, and returns its path; on failure nothing is left. */
-function write(tmp: string, path: string, text: string, durable: boolean): string {
+function write(tmp: string, path: string, { text, durable, copy }: Content): string {
   // Under a name of its own, so that what a crash left there is in nobody's way.
   const written = join(tmp, randomUUID());
-  writeNewFile(written, text, durable);
+  if (copy === undefined || !linkFile(copy, written)) writeNewFile(written, text, durable);
   try {
     renameSync(written, path);
   } catch (error) {
@@ -199,10 +215,20 @@ export function claim(
   return { mails, setAside, fault };
 }
 
+/**
+ * The envelope in a file.
+ *
+ * @throws EnvelopeError or UnreadableFile when it is no mail, the system's error when it cannot be
+ * read for now.
+ */
+export function readEnvelope(path: string): Envelope {
+  return parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES));
+}
+
 /** The envelope, or why it is none, or `undefined` when it vanished or is not a regular file. */
 function readWaiting(path: string): Envelope | string | undefined {
   try {
-    return parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES));
+    return readEnvelope(path);
   } catch (error) {
     if (error instanceof EnvelopeError || error instanceof UnreadableFile) return error.message;
     const code = errorCode(error);
@@ -223,7 +249,7 @@ function putAside(from: string, cur: string): string {
 /** The mail in a file of ours, or `undefined` when there is none to be had. */
 export function readMail(path: string): Mail | undefined {
   try {
-    return { envelope: parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES)), path };
+    return { envelope: readEnvelope(path), path };
   } catch {
     return undefined;
   }

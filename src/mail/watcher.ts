@@ -4,19 +4,23 @@ import { basename, join } from "node:path";
 import type { Cancel, Clock } from "../clock.ts";
 import { writeNewFile } from "./disk.ts";
 
-/** How often `new/` is looked at while the watcher is not known to be good. */
+/** How often `new/` is looked at while the watcher is not known to be good, in ms. */
 const POLL = 1000;
 
-/** How often once it is: only a change that the watcher missed is found by this. */
+/** How often once it is, in ms: only a change that the watcher missed is found by this. */
 const SLOW_POLL = 5000;
 
-/** A file that is made for the watcher to tell of, and is no mail. */
 const PROBE = /^\.probe-[0-9a-f-]{36}$/;
+
+/** Whether a file of this name was made for a watcher to tell of it; it is no mail. */
+export function isProbe(name: string): boolean {
+  return PROBE.test(name);
+}
 
 /** How a folder is watched. */
 export interface WatchOptions {
   readonly clock: Clock;
-  /** Whether a watcher can be relied on there; asked once, on a later turn of the event loop. */
+  /** Whether a watcher can be relied on there; asked on a later turn of the event loop. */
   readonly isReliable: () => boolean;
   /** Looks into the folder, and returns whether it found mail. */
   readonly look: () => boolean;
@@ -70,7 +74,7 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
     poll();
   };
   const told = (name: string): void => {
-    if (PROBE.test(name)) {
+    if (isProbe(name)) {
       if (trust === "untried") setTrust("good");
       return;
     }

@@ -1,16 +1,11 @@
 import { basename, join } from "node:path";
 import { isAddress } from "../mail/address.ts";
-import { errorText, isThere, readRegularFile, UnreadableFile } from "../mail/disk.ts";
-import {
-  type Envelope,
-  EnvelopeError,
-  envelopeName,
-  MAX_ENVELOPE_BYTES,
-  parseEnvelope,
-} from "../mail/envelope.ts";
+import { isThere, UnreadableFile } from "../mail/disk.ts";
+import { errorText } from "../mail/errors.ts";
+import { type Envelope, EnvelopeError, envelopeName } from "../mail/envelope.ts";
 import { type Awaiting, loadLedger, rebuildLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
-import { claim, findMail, isDelivered, type Mail, namesIn } from "../mail/store.ts";
+import { claim, findMail, isDelivered, type Mail, namesIn, readEnvelope } from "../mail/store.ts";
 import { cleanValue } from "../text.ts";
 import { withMail } from "../turn/hops.ts";
 import { isOwed } from "../turn/intake.ts";
@@ -167,10 +162,28 @@ export function resume(state: MailboxState, closed: boolean): void {
   };
   state.unread = new Map();
   state.deferred.clear();
+  // Its end may be that of a line which a crash cut off.
+  state.saved = false;
   for (const name of unread) state.deferred.add(name);
+  takeBackUnseen(state);
   retryDeferred(state, closed);
   const isNew = found === "missing" && ledger.read + unread.length + ledger.awaiting.length === 0;
   if (!isNew) trySave(state);
+}
+
+/**
+ * What another process of the session has read and this one has not cannot be answered by it: it is
+ * unread again.
+ */
+function takeBackUnseen(state: MailboxState): void {
+  const { cur } = boxesOf(state.host.address);
+  for (const debt of state.ledger.owed) {
+    const name = envelopeName(debt);
+    if (state.marks.isRead(debt.id) || state.deferred.has(name)) continue;
+    if (!isThere(join(cur, name))) continue;
+    state.deferred.add(name);
+    state.ledger.read = Math.max(0, state.ledger.read - 1);
+  }
 }
 
 function hasArrived(mail: Awaiting): boolean {
@@ -202,7 +215,7 @@ function resumeUnread(state: MailboxState, name: string, closed: boolean): void 
   const path = join(boxesOf(state.host.address).cur, basename(name));
   // One that is not there was written down and never moved: it still waits in `new/`.
   if (!isThere(path)) return;
-  const mail = { envelope: parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES)), path };
+  const mail = { envelope: readEnvelope(path), path };
   const { envelope } = mail;
   if (state.marks.isRead(envelope.id)) {
     state.ledger.read += 1;

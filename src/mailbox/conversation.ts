@@ -4,14 +4,14 @@ import { type Ending, NO_ENDING, outcomeOf, withMessage } from "../turn/run.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { confirmRead, deliverGap, deliverWithPrompt } from "./delivery.ts";
 import type { Injection } from "./host.ts";
-import type { Presence } from "./presence.ts";
+import type { Service } from "./service.ts";
 import { settleRun } from "./settlement.ts";
 import type { MailboxState } from "./state.ts";
 
-/** How long a prompt that the user typed during a compaction has to go first. */
+/** How long a prompt that the user typed during a compaction has to go first, in ms. */
 const AFTER_COMPACTION = 100;
 
-/** How long a prompt may take from its input to its run; mail that wakes would get in its way. */
+/** How long a prompt may take from its input to its run, in ms; mail that wakes would be in its way. */
 const PROMPT_STARTS = 2000;
 
 /** Mail that enters at a `turn_end`, and whether a request must follow on it. */
@@ -20,70 +20,62 @@ export interface GapMail {
   readonly wake: boolean;
 }
 
-/** What the events of a conversation need of the mailbox around them. */
-export interface Surroundings {
-  readonly state: MailboxState;
-  readonly presence: Presence;
-  /** Runs what must not crash Pi. */
-  readonly guarded: (run: () => void) => void;
-  /** Does all that is due. */
-  readonly look: () => void;
-}
-
 /** What each moment of a session's conversation means for its mail. No method throws. */
 export class Conversation {
-  readonly #in: Surroundings;
+  readonly #state: MailboxState;
+  readonly #service: Service;
   #aborted = false;
   #cancelLook: Cancel = () => undefined;
   #cancelStop: Cancel | undefined;
 
-  constructor(surroundings: Surroundings) {
-    this.#in = surroundings;
+  constructor(state: MailboxState, service: Service) {
+    this.#state = state;
+    this.#service = service;
   }
 
   /** Whether a run is on. */
   get isRunning(): boolean {
-    return this.#in.state.running;
+    return this.#state.running;
   }
 
   /** The user has typed something that starts or steers a run (S10.1). */
   userSpoke(): void {
-    const { state, guarded, look } = this.#in;
+    const state = this.#state;
     this.settleStopped();
     state.hops = withUser(state.hops);
     if (state.host.canWake) {
       if (state.running) return;
       state.promptUntil = state.clock.elapsed() + PROMPT_STARTS;
-      this.#lookLater(state.clock.after(PROMPT_STARTS, look));
+      this.#lookAfter(PROMPT_STARTS);
       return;
     }
-    guarded(() => {
+    this.#service.guarded(() => {
       claimArrivals(state);
       deliverWithPrompt(state);
     });
   }
 
   runStarted(): void {
-    const { state } = this.#in;
+    const state = this.#state;
     this.settleStopped();
     if (state.running) return;
     state.running = true;
     state.promptUntil = 0;
-    this.#in.guarded(() => {
-      this.#in.presence.show({ state: "busy" });
+    this.#service.guarded(() => {
+      this.#service.presence.show({ state: "busy" });
     });
   }
 
   /** The model's message is whole, in part or in error. */
   messageEnded(message: Ending): void {
-    const { state } = this.#in;
+    const state = this.#state;
     state.ending = withMessage(state.ending, message);
   }
 
   /** A model request is about to be made: what entered at the gap before it is in the session. */
   turnStarted(): void {
-    this.#in.guarded(() => {
-      confirmRead(this.#in.state);
+    this.#service.guarded(() => {
+      confirmRead(this.#state);
     });
   }
 
@@ -94,12 +86,12 @@ export class Conversation {
    * @returns the mail to enter behind them.
    */
   turnEnded(isGap: boolean): GapMail {
-    const { state, guarded } = this.#in;
+    const state = this.#state;
     let gap: GapMail = { mails: [], wake: false };
-    guarded(() => {
+    this.#service.guarded(() => {
       if (isGap) claimArrivals(state);
     });
-    guarded(() => {
+    this.#service.guarded(() => {
       confirmRead(state);
       gap = deliverGap(state, isGap ? "gap" : "text");
     });
@@ -113,7 +105,7 @@ export class Conversation {
 
   /** The run has settled: answers go out, and mail that waited for it starts the next (S6.9). */
   settled(aborted: boolean): void {
-    const { state } = this.#in;
+    const state = this.#state;
     const stopped = aborted || this.#aborted;
     this.#aborted = false;
     // A run that never began has nothing to answer.
@@ -140,11 +132,11 @@ export class Conversation {
   }
 
   #settle(stopped: boolean): void {
-    const { state, presence, guarded, look } = this.#in;
+    const state = this.#state;
     state.running = false;
     // Without a message of the model there is no answer: what is owed stays owed.
     if (stopped || state.ending.stopReason !== "") {
-      guarded(() => {
+      this.#service.guarded(() => {
         settleRun(state, stopped);
       });
     }
@@ -152,22 +144,25 @@ export class Conversation {
     state.hops = NO_HOPS;
     state.ending = NO_ENDING;
     state.settledAt = state.clock.elapsed();
-    guarded(() => {
-      presence.show({ state: "idle" });
+    this.#service.guarded(() => {
+      this.#service.presence.show({ state: "idle" });
     });
     // Not from inside Pi's handlers: a waking message sent there would be put into a queue.
-    this.#lookLater(state.clock.soon(look));
+    this.#lookLater(
+      state.clock.soon(() => {
+        this.#service.look();
+      }),
+    );
   }
 
   /** A compaction has ended, well or not; without a run there was no other boundary. */
   compacted(): void {
-    const { state, look } = this.#in;
-    this.#lookLater(state.clock.after(AFTER_COMPACTION, look));
+    this.#lookAfter(AFTER_COMPACTION);
   }
 
   renamed(): void {
-    this.#in.guarded(() => {
-      this.#in.presence.show();
+    this.#service.guarded(() => {
+      this.#service.presence.show();
     });
   }
 
@@ -176,6 +171,14 @@ export class Conversation {
     this.#cancelLook();
     this.#cancelStop?.();
     this.#cancelStop = undefined;
+  }
+
+  #lookAfter(milliseconds: number): void {
+    this.#lookLater(
+      this.#state.clock.after(milliseconds, () => {
+        this.#service.look();
+      }),
+    );
   }
 
   #lookLater(cancel: Cancel): void {

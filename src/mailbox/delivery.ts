@@ -1,4 +1,4 @@
-import { errorText } from "../mail/disk.ts";
+import { errorText } from "../mail/errors.ts";
 import { sentAt } from "../mail/envelope.ts";
 import { labelOf } from "../sessions/addressing.ts";
 import { type RunningSession, runningRecord } from "../sessions/record.ts";
@@ -9,7 +9,7 @@ import { cleanValue } from "../text.ts";
 import type { Injection } from "./host.ts";
 import { type Handed, type MailboxState, owe, tell, trySave, type Unread } from "./state.ts";
 
-/** How long an idle session waits for the entry of a mail before that mail is unread again. */
+/** How long an idle session waits for the entry of a mail before that is unread again, in ms. */
 const LOST_AFTER = 2000;
 
 /**
@@ -42,13 +42,16 @@ function isKept(state: MailboxState): boolean {
   if (!state.host.isOnDisk()) return false;
   try {
     if (state.settings().durable) state.host.flush();
+    state.told.delete(FLUSH);
     return true;
   } catch (error) {
     const text = `mailbox: the session cannot be flushed to disk: ${errorText(error)}`;
-    tell(state, text, "flush");
+    tell(state, text, FLUSH);
     return false;
   }
 }
+
+const FLUSH = "flush";
 
 /**
  * Puts the unread mail into an idle session: the last of it, if any of it wakes, as the message
@@ -87,7 +90,8 @@ export function deliverGap(
   boundary: "gap" | "text",
 ): { mails: Injection[]; wake: boolean } {
   const { enter, wake } = intake(readyMail(state), boundary);
-  const mails = enter.map((mail) => injection(state, mail));
+  const senders = sendersOf(enter);
+  const mails = enter.map((mail) => injection(state, mail, senders));
   for (const mail of enter) {
     handOver(state, mail, "gap");
     countHops(state, mail);
@@ -117,9 +121,10 @@ function putIn(state: MailboxState, boundary: Boundary): void {
   if (enter.length === 0) return;
   // The run that starts is the mail's; a user who starts or steers it says so by an input event.
   if (wake) state.hops = { ...state.hops, user: false };
+  const senders = sendersOf(enter);
   const last = enter.length - 1;
   for (const [position, mail] of enter.entries()) {
-    const entering = injection(state, mail);
+    const entering = injection(state, mail, senders);
     handOver(state, mail, "message");
     if (boundary !== "stopped") countHops(state, mail);
     if (wake && position === last) state.host.wake(entering);
@@ -152,9 +157,13 @@ function takeBackLost(state: MailboxState): void {
   }
 }
 
-function injection(state: MailboxState, mail: Unread): Injection {
+function injection(
+  state: MailboxState,
+  mail: Unread,
+  senders: ReadonlyMap<string, Sender>,
+): Injection {
   const { envelope, path, answered, late } = mail;
-  const sender = senderOf(envelope.from);
+  const sender = senders.get(envelope.from) ?? senderOf(envelope.from);
   return {
     content: labelMail({
       envelope,
@@ -174,6 +183,12 @@ function injection(state: MailboxState, mail: Unread): Injection {
       ts: envelope.ts,
     },
   };
+}
+
+/** The senders of these mails, each looked up once. */
+function sendersOf(mails: readonly Unread[]): ReadonlyMap<string, Sender> {
+  const addresses = new Set(mails.map(({ envelope }) => envelope.from));
+  return new Map([...addresses].map((address) => [address, senderOf(address)]));
 }
 
 function senderOf(address: string): Sender {

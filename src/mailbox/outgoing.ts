@@ -1,5 +1,5 @@
 import { AddressError } from "../sessions/addressing.ts";
-import { errorText } from "../mail/disk.ts";
+import { errorText } from "../mail/errors.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import { isDelivered, send, SendError } from "../mail/store.ts";
 import { mark, type MailboxState, newEnvelope, save, tell, trySave } from "./state.ts";
@@ -56,12 +56,14 @@ function within(body: string): string {
   return part === body ? body : `${part}\n(Cut here at 1 MiB by the session that answers.)`;
 }
 
+function replyOf(state: MailboxState, answer: Answer): Envelope {
+  const hops = hopCount(state.hops);
+  return newEnvelope(state, { ...answer, kind: "reply", hops, body: within(answer.body) });
+}
+
 /** Puts answers into the outbox; they go out with {@link flushOutbox} once that is saved. */
 export function putIntoOutbox(state: MailboxState, answers: readonly Answer[]): Envelope[] {
-  const hops = hopCount(state.hops);
-  const replies = answers.map((answer) =>
-    newEnvelope(state, { ...answer, kind: "reply", hops, body: within(answer.body) }),
-  );
+  const replies = answers.map((answer) => replyOf(state, answer));
   state.ledger.outbox.push(...replies);
   return replies;
 }
@@ -77,6 +79,7 @@ export function flushOutbox(state: MailboxState): void {
   for (const reply of state.ledger.outbox) {
     try {
       if (!isDelivered(reply)) send(reply, durable);
+      state.told.delete(`answer ${reply.id}`);
     } catch (error) {
       left.push(reply);
       const text = `mailbox: an answer cannot be sent, and is tried again. ${errorText(error)}`;
@@ -96,14 +99,7 @@ export function answerNow(state: MailboxState, ask: string, body: string): Envel
   const { owed, outbox } = state.ledger;
   const debt = owed.find(({ id }) => id === ask);
   if (!debt) throw new Error(`No ask with the id ${ask} is open.`);
-  const reply = newEnvelope(state, {
-    to: debt.from,
-    kind: "reply",
-    hops: hopCount(state.hops),
-    in_reply_to: [ask],
-    status: "done",
-    body,
-  });
+  const reply = replyOf(state, { to: debt.from, in_reply_to: [ask], status: "done", body });
   try {
     state.ledger = {
       ...state.ledger,

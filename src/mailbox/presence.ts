@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
 import {
   ownStartToken,
-  recordMark,
-  removeOwnRecord,
+  recordVersion,
+  removeRecord,
   runningRecord,
   type SessionRecord,
   takeRecord,
@@ -10,17 +10,17 @@ import {
 } from "../sessions/record.ts";
 import type { Host } from "./host.ts";
 
-/** How often a record is written again though nothing in it has changed. */
+/** How often a record is written again though nothing in it has changed, in ms. */
 const BEAT = 30_000;
 
 /** The running record of an open mailbox: what other sessions know of this one (S3.1). */
 export class Presence {
   readonly #host: Host;
   readonly #clock: Clock;
-  #started: string | undefined;
-  #written = 0;
+  #started = "";
+  #written = { now: 0, elapsed: 0 };
   /** Of the record that we have written last. */
-  #mark: string | undefined;
+  #version: string | undefined;
   #state: SessionRecord["state"] = "idle";
   #waitingOn = "";
 
@@ -37,7 +37,8 @@ export class Presence {
   /** The pid of another process that serves this address, if one does (S3.4). */
   otherProcess(): number | undefined {
     // As long as the record is the one that we have written, nothing need be read.
-    if (this.#mark !== undefined && recordMark(this.#host.address) === this.#mark) return undefined;
+    if (this.#version !== undefined && recordVersion(this.#host.address) === this.#version)
+      return undefined;
     const pid = runningRecord(this.#host.address)?.pid;
     return pid === process.pid ? undefined : pid;
   }
@@ -45,8 +46,8 @@ export class Presence {
   /** Writes the first record, unless another process serves the address; whether it did (S3.4). */
   take(state: SessionRecord["state"]): boolean {
     this.#state = state;
-    this.#mark = takeRecord(this.#record());
-    return this.#mark !== undefined;
+    this.#version = takeRecord(this.#record());
+    return this.#version !== undefined;
   }
 
   /** Writes the record, with what has changed; another process's record stays (S3.3). */
@@ -54,12 +55,12 @@ export class Presence {
     this.#state = change.state ?? this.#state;
     this.#waitingOn = change.waitingOn ?? this.#waitingOn;
     if (this.otherProcess() !== undefined) return;
-    this.#mark = writeRecord(this.#record());
+    this.#version = writeRecord(this.#record());
   }
 
   #record(): SessionRecord {
-    this.#started ??= ownStartToken();
-    this.#written = this.#clock.elapsed();
+    this.#started ||= ownStartToken();
+    this.#written = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
     const name = this.#host.name();
     return {
       address: this.#host.address,
@@ -69,7 +70,7 @@ export class Presence {
       started: this.#started,
       state: this.#state,
       waitingOn: this.#waitingOn,
-      updated: new Date(this.#clock.now()).toISOString(),
+      updated: new Date(this.#written.now).toISOString(),
     };
   }
 
@@ -78,12 +79,22 @@ export class Presence {
    * that we respond (S3.5).
    */
   beat(): void {
-    const isDue = this.#clock.elapsed() - this.#written >= BEAT;
-    if (isDue || recordMark(this.#host.address) === undefined) this.show();
+    const { now, elapsed } = this.#written;
+    // By either clock: others judge by the one that can be set, which may have been set meanwhile.
+    const isDue =
+      this.#clock.elapsed() - elapsed >= BEAT || Math.abs(this.#clock.now() - now) >= BEAT;
+    if (isDue || recordVersion(this.#host.address) === undefined) this.show();
+  }
+
+  /** The address is another process's now, which says for itself what it does. */
+  leave(): void {
+    this.#version = undefined;
+    this.#waitingOn = "";
   }
 
   /** Removes the record; another process's stays (S3.3). */
   hide(): void {
-    removeOwnRecord(this.#host.address);
+    if (this.#version !== undefined) removeRecord(this.#host.address, this.#version);
+    this.#version = undefined;
   }
 }

@@ -26,8 +26,10 @@ export function settleRun(state: MailboxState, aborted: boolean): void {
 
   state.ledger.read += state.ledger.entered;
   state.ledger.entered = 0;
-  if (trySave(state)) flushOutbox(state);
-  for (const { id } of refused) mark(state, id, true);
+  if (trySave(state)) {
+    flushOutbox(state);
+    for (const { id } of refused) mark(state, id, true);
+  }
   if (outcome.status === "stopped") deliverStopped(state);
 }
 

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { Host } from "./host.ts";
-import { errorCode, errorText } from "../mail/disk.ts";
+import { errorCode, errorText } from "../mail/errors.ts";
 import type { Envelope, Kind, ReplyStatus } from "../mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../mail/ledger.ts";
 import { makeBoxes } from "../mail/root.ts";
@@ -64,6 +64,8 @@ export interface MailboxState {
   ending: Ending;
   /** When the last run settled, by {@link Clock.elapsed}; 0 before the first. */
   settledAt: number;
+  /** The ledger's file is as this process has last written it. */
+  saved: boolean;
   /** The ledger could not be written; it is tried again. */
   unsaved: boolean;
   /** The problems that were told and are not over, so that each is told once. */
@@ -87,6 +89,7 @@ export function newState(host: Host, clock: Clock, settings: () => Settings): Ma
     hops: NO_HOPS,
     ending: NO_ENDING,
     settledAt: 0,
+    saved: false,
     unsaved: false,
     told: new Set(),
   };
@@ -121,14 +124,17 @@ export function save(state: MailboxState): void {
   const names = [...state.unread.values()].map(({ path }) => basename(path));
   const unread = [...names, ...state.deferred];
   const write = (): void => {
-    saveLedger(address, { ...state.ledger, unread }, state.settings().durable);
+    const { saved } = state;
+    state.saved = false;
+    saveLedger(address, { ...state.ledger, unread }, state.settings().durable, saved);
+    state.saved = true;
   };
   try {
     write();
   } catch (error) {
     // The folder was removed under a running session: it is made again.
     if (errorCode(error) !== "ENOENT") throw error;
-    makeBoxes(address);
+    makeBoxes(address, state.settings().durable);
     write();
   }
   state.unsaved = false;

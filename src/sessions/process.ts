@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { errorCode, whenThere } from "../mail/disk.ts";
+import { errorCode, whenThere } from "../mail/errors.ts";
 
 /** What the system tells of the process that has a pid now. */
 export interface Process {
@@ -68,22 +68,32 @@ function readStat(pid: number, boot: string): Process | undefined {
 }
 
 function fromPs(pids: readonly number[]): Processes {
-  const processes = new Map<number, Process | undefined>();
-  if (pids.length === 0) return processes;
-  const listing = runPs(pids);
-  if (listing === undefined) return processes;
-  for (const pid of pids) processes.set(pid, undefined);
+  if (pids.length === 0) return new Map();
+  // It fails as a whole on a pid that no system gives out.
+  const possible = pids.filter((pid) => pid <= MAX_PID);
+  return parsePs(runPs([process.pid, ...possible]), pids, process.pid);
+}
+
+/** The greatest pid of macOS. */
+const MAX_PID = 99_998;
+
+/**
+ * What a listing of `ps -o pid=,state=,lstart=` says of these pids. One without `own`, which must be
+ * in it, was cut off and says nothing.
+ */
+export function parsePs(listing: string, pids: readonly number[], own: number): Processes {
+  const listed = new Map<number, Process>();
   for (const line of listing.split("\n")) {
     const [, pid, state, token] = /^\s*(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
     if (pid !== undefined && state !== undefined && token !== undefined && !state.startsWith("Z")) {
-      processes.set(Number(pid), { token, stopped: state.startsWith("T") });
+      listed.set(Number(pid), { token, stopped: state.startsWith("T") });
     }
   }
-  return processes;
+  return listed.has(own) ? new Map(pids.map((pid) => [pid, listed.get(pid)])) : new Map();
 }
 
 /** What `ps` lists for these pids; it exits with 1, and lists the rest, when one of them is gone. */
-function runPs(pids: readonly number[]): string | undefined {
+function runPs(pids: readonly number[]): string {
   const options = ["-o", "pid=,state=,lstart=", "-p", pids.join(",")];
   try {
     return execFileSync("/bin/ps", options, {
@@ -93,8 +103,9 @@ function runPs(pids: readonly number[]): string | undefined {
       timeout: PS_TIMEOUT,
     });
   } catch (error) {
+    if (errorCode(error) === "ETIMEDOUT") return "";
     return error instanceof Error && "stdout" in error && typeof error.stdout === "string"
       ? error.stdout
-      : undefined;
+      : "";
   }
 }

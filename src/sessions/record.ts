@@ -1,18 +1,17 @@
-import { readdirSync, unlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { isAddress } from "../mail/address.ts";
 import {
   createFile,
-  errorCode,
-  markOf,
-  NOT_THERE,
+  versionOf,
   readRegularFile,
+  removeVersion,
   replaceFile,
   UnreadableFile,
-  whenThere,
 } from "../mail/disk.ts";
+import { errorCode, NOT_THERE, whenThere } from "../mail/errors.ts";
 import { makeRunningFolder, runningFolder } from "../mail/root.ts";
 import { cleanValue, cutToBytes } from "../text.ts";
 import { findProcesses, isRunning } from "./process.ts";
@@ -56,7 +55,7 @@ export function ownStartToken(): string {
   return findProcesses([process.pid]).get(process.pid)?.token ?? "";
 }
 
-/** Writes a record, `0600`, through a temporary file and a rename, and returns its mark. */
+/** Writes a record, `0600`, through a temporary file and a rename, and returns its version. */
 export function writeRecord(record: SessionRecord): string | undefined {
   makeRunningFolder();
   return replaceFile(recordPath(record.address), JSON.stringify(record), false);
@@ -66,38 +65,36 @@ export function writeRecord(record: SessionRecord): string | undefined {
  * Writes the first record of a process for an address, unless another process that runs has one:
  * of two that try at the same moment, one succeeds (S3.4).
  *
- * @returns its mark, or `undefined` when another process has one.
+ * @returns its version, or `undefined` when another process has one.
+ * @throws an error when something is in the way that is no record, or the system's.
  */
 export function takeRecord(record: SessionRecord): string | undefined {
   makeRunningFolder();
   const path = recordPath(record.address);
   for (let tries = 0; tries < 3; tries++) {
-    const mark = createFile(path, JSON.stringify(record));
-    if (mark !== undefined) return mark;
+    const version = createFile(path, JSON.stringify(record));
+    if (version !== undefined) return version;
+    const there = versionOf(path);
     const found = runningRecord(record.address);
     if (found && found.pid !== record.pid) return undefined;
-    // Of this process, from a session that it has closed; or a file that is no record.
-    const now = readRecord(record.address);
-    if (now && now.pid !== record.pid) continue;
-    whenThere(() => {
-      unlinkSync(path);
-    }, undefined);
+    // Of a process that is gone, or of this one from a session that it has closed; or no record.
+    if (there !== undefined) removeVersion(path, there);
   }
   throw new Error(`${path} is in the way; remove it`);
 }
 
-/** The mark of the record of an address as it is now; `undefined` when there is none. */
-export function recordMark(address: string): string | undefined {
-  return markOf(recordPath(address));
+/** The version of the record of an address as it is now; `undefined` when there is none. */
+export function recordVersion(address: string): string | undefined {
+  return versionOf(recordPath(address));
 }
 
-/** Removes the record of an address when it is of this process; one of another stays (S3.3). */
-export function removeOwnRecord(address: string): void {
-  if (readRecord(address)?.pid === process.pid) {
-    whenThere(() => {
-      unlinkSync(recordPath(address));
-    }, undefined);
-  }
+/**
+ * Removes the record of an address if it is this version of it; one of another process stays (S3.3).
+ *
+ * @throws the system's error.
+ */
+export function removeRecord(address: string, version: string): void {
+  removeVersion(recordPath(address), version);
 }
 
 /**
@@ -138,9 +135,10 @@ function onlyRunning(records: readonly (SessionRecord | undefined)[]): RunningSe
 /** Deletes the record of a process that is gone, unless another process has replaced it since. */
 function removeDead(dead: SessionRecord): void {
   try {
+    const version = recordVersion(dead.address);
     const now = readRecord(dead.address);
-    if (now?.pid !== dead.pid || now.started !== dead.started) return;
-    unlinkSync(recordPath(dead.address));
+    if (version === undefined || now?.pid !== dead.pid || now.started !== dead.started) return;
+    removeRecord(dead.address, version);
   } catch {
     // Whoever reads it next tries again.
   }
@@ -162,9 +160,14 @@ function readRecord(address: string): SessionRecord | undefined {
       : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof UnreadableFile) return undefined;
-    if ([...NOT_THERE, "EACCES", "EPERM"].includes(errorCode(error))) return undefined;
+    if (NOT_THERE.includes(errorCode(error)) || isForbidden(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether a file is not this user's; Windows says so as well of one that is being replaced. */
+function isForbidden(error: unknown): boolean {
+  return process.platform !== "win32" && ["EACCES", "EPERM"].includes(errorCode(error) ?? "");
 }
 
 /** Names and folders stand in every mail and in the list: none may fill it, or be blank there. */
@@ -185,6 +188,9 @@ const SILENT_AFTER = 90_000;
  *
  * @param now in ms since 1970.
  */
-export function stateOf({ state, updated, stopped }: RunningSession, now: number): string {
+export function stateOf(
+  { state, updated, stopped }: RunningSession,
+  now: number,
+): SessionRecord["state"] | "not responding" {
   return stopped || now - Date.parse(updated) > SILENT_AFTER ? "not responding" : state;
 }

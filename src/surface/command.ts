@@ -1,5 +1,5 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { errorText } from "../mail/disk.ts";
+import { errorText } from "../mail/errors.ts";
 import type { Mailbox } from "../mailbox/mailbox.ts";
 import { cleanValue } from "../text.ts";
 import { tellUser } from "./pi.ts";

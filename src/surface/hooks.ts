@@ -1,7 +1,7 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Cancel } from "../clock.ts";
 import { isAddress } from "../mail/address.ts";
-import { errorText } from "../mail/disk.ts";
+import { errorText } from "../mail/errors.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import type { Session } from "./session.ts";
 

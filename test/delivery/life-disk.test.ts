@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../host/eventually.ts";
 import { type Fault, Faults } from "../host/faults.ts";
 import { call, say, stall } from "../host/model.ts";
-import type { PiSession } from "../host/session.ts";
+import { textOf, type PiSession } from "../host/session.ts";
 import type { Workplace } from "../host/workplace.ts";
 import {
   Correspondent,
@@ -47,12 +47,12 @@ const BREAKAGES: readonly Breakage[] = [
   },
   {
     name: "a folder without permission",
-    told: /EACCES.*give this user the right/,
+    told: /^Nothing was sent: EACCES.*check the permissions/,
     injected: { call: "(open|readdir|rename|mkdir|unlink|link)Sync", then: "EACCES" },
   },
   {
     name: "too many open files",
-    told: /EMFILE.*close some programs/,
+    told: /^Nothing was sent: EMFILE.*close some programs/,
     injected: { call: "(open|readdir|readFile)Sync|watch", then: "EMFILE" },
   },
   {
@@ -182,7 +182,10 @@ describe.each([
       );
       await alice.ask("Send it.");
       const results = (await alice.messages()).filter(({ role }) => role === "toolResult");
-      expect(results.slice(-2).map(({ isError }) => isError)).toEqual([true, true]);
+      for (const result of results.slice(-2)) {
+        expect(result.isError).toBe(true);
+        expect(textOf(result)).toMatch(breakage.told);
+      }
       expect(allMail(workplace)).toEqual(before);
       expect(alice.status("mailbox") ?? "").not.toContain("awaiting");
 

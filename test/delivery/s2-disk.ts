@@ -60,7 +60,8 @@ export function recordOf(workplace: Workplace, address: string): SessionRecord |
 
 /** The ledger of an address. */
 export function ledgerOf(workplace: Workplace, address: string): Ledger {
-  return JSON.parse(readFileSync(workplace.mailbox(address).ledger, "utf8")) as Ledger;
+  const lines = readFileSync(workplace.mailbox(address).ledger, "utf8").trimEnd().split("\n");
+  return JSON.parse(lines.at(-1) ?? "") as Ledger;
 }
 
 /** A mail as another program may write it. */

@@ -12,17 +12,15 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
-  errorCode,
-  errorText,
   flushFolder,
   isThere,
   readRegularFile,
   removeQuietly,
   replaceFile,
   UnreadableFile,
-  whenThere,
   writeNewFile,
 } from "../../src/mail/disk.ts";
+import { errorCode, errorText, whenThere } from "../../src/mail/errors.ts";
 import { namesIn, useStateFolder } from "../fixtures/folder.ts";
 import { makeFifo, makeSocket } from "../fixtures/process.ts";
 
@@ -227,6 +225,6 @@ describe("small things", () => {
     expect(errorText(new Error("full"))).toBe("full");
     expect(errorText("just this")).toBe("just this");
     const full = Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
-    expect(errorText(full)).toBe("ENOSPC: no space left (make room on the disk)");
+    expect(errorText(full)).toBe("ENOSPC: no space left; make room on the disk");
   });
 });

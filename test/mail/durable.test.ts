@@ -71,9 +71,8 @@ describe("S1.6 S2.5 the order of a send", () => {
     send(envelope, true);
     expect(trace.calls).toEqual([
       "write tmp/*",
-      `rename tmp/* sent/${name}`,
-      "write tmp/*",
       "flush tmp/*",
+      `rename tmp/* sent/${name}`,
       `rename tmp/* new/${name}`,
       `flush ${BOB}/new`,
     ]);

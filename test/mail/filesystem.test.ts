@@ -1,7 +1,7 @@
 import type * as Fs from "node:fs";
 import { mkdirSync } from "node:fs";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { networkFileSystem } from "../../src/mail/filesystem.ts";
+import { networkFileSystem, parseMount } from "../../src/mail/filesystem.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { BOB } from "../fixtures/mail.ts";
 import { FakeHost, Life, useLives } from "../mailbox/fake.ts";
@@ -104,4 +104,18 @@ describe.runIf(process.platform === "linux")("S1.7 a root on a network file syst
     life.clock.advance(60_000);
     expect(life.host.warnings).toEqual([]);
   });
+});
+
+test("S1.7 what `mount` lists on macOS", () => {
+  const listing = [
+    "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)",
+    "//me@server/share on /Volumes/my (old) share (smbfs, nodev, nosuid, mounted by me)",
+    "server:/home on /net/home (nfs)",
+    "",
+  ].join("\n");
+  expect(parseMount(listing)).toEqual([
+    { at: "/", kind: "apfs" },
+    { at: "/Volumes/my (old) share", kind: "smbfs" },
+    { at: "/net/home", kind: "nfs" },
+  ]);
 });

@@ -4,8 +4,10 @@ import { envelopeName } from "../../src/mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../../src/mail/ledger.ts";
 import { boxesOf, makeBoxes } from "../../src/mail/root.ts";
 import { send } from "../../src/mail/store.ts";
+import { ENTRY_TYPE } from "../../src/mailbox/host.ts";
 import { findProcesses } from "../../src/sessions/process.ts";
 import { runningRecord, type SessionRecord } from "../../src/sessions/record.ts";
+import { CLOSED } from "../../src/turn/settle.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { ALICE, BOB, drop, mail } from "../fixtures/mail.ts";
 import { type Sleeper, sleeper, useProcesses } from "../fixtures/process.ts";
@@ -102,7 +104,7 @@ describe("S3.4 a second process of a session", () => {
     expect(life.host.warnings).toHaveLength(1);
   });
 
-  test("takes over with what the first left: unread and owed", async () => {
+  test("S5.5 reads what the first left unread, and what it had read and owes: its model has not", async () => {
     const { other } = await servedByAnother();
     const life = Life.open(new FakeHost(BOB));
     const [unread, owed] = [mail(), mail()];
@@ -121,14 +123,49 @@ describe("S3.4 a second process of a session", () => {
     expect(life.ledger).toEqual(ledger);
     await other.end();
     life.clock.advance(1000);
-    expect(life.read).toEqual([unread.id]);
-    expect(life.host.status).toBe("✉ 1 pending · 7 read");
+    expect(life.read).toEqual([unread.id, owed.id]);
+    expect(life.host.status).toBe("✉ 2 pending · 6 read");
     life.run({ text: "done" });
-    expect(
-      mailsIn(ALICE)
-        .flatMap(({ in_reply_to }) => in_reply_to)
-        .toSorted(),
-    ).toEqual([owed.id, unread.id].toSorted());
+    expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [unread.id, owed.id], body: "done" }]);
+    expect(life.ledger).toMatchObject({ unread: [], owed: [], outbox: [] });
+  });
+
+  test("S6.7 still owes what it has in its conversation, saying that it was closed", async () => {
+    const owed = mail();
+    const entry = { type: "custom_message", customType: ENTRY_TYPE, details: { id: owed.id } };
+    const { other } = await servedByAnother();
+    const life = Life.open(new FakeHost(BOB, [entry]), new FakeClock(), false);
+    drop(BOB, owed, undefined, "cur");
+    const { id, ts, from } = owed;
+    const debt = { id, ts, from, kind: "request" as const, held: false, closed: false };
+    saveLedger(BOB, { ...emptyLedger(), owed: [debt], read: 1 }, false);
+    await other.end();
+    life.clock.advance(1000);
+    expect(life.read).toEqual([owed.id]);
+    life.run({ text: "done" });
+    expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [id], body: `${CLOSED}\n\ndone` }]);
+  });
+
+  test("that was the first, and is left behind, waits for no answer and shows no counts", async () => {
+    const life = Life.open(new FakeHost(BOB));
+    const ask = life.mailbox.send({ to: ALICE, kind: "ask", hops: 0, body: "Which?" });
+    let abandoned = 0;
+    life.mailbox.showWaiting(ALICE);
+    life.mailbox.expectAnswer(ask.id, {
+      target: ALICE,
+      answer: () => undefined,
+      abandon: () => (abandoned += 1),
+    });
+    expect(life.host.status).toBe("✉ 1 awaiting");
+    const { other } = await servedByAnother();
+    life.mailbox.look();
+    expect([abandoned, life.mailbox.waitingOn, life.host.status]).toEqual([1, "", undefined]);
+    expect(() => life.mailbox.send({ to: ALICE, kind: "ask", hops: 0, body: "x" })).toThrow(
+      "Another process",
+    );
+    await other.end();
+    life.clock.advance(1000);
+    expect(life.host.status).toBe("✉ 1 awaiting");
   });
 
   test("closing it touches neither the first's record nor its ledger", async () => {

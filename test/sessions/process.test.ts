@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ownStartToken } from "../../src/sessions/record.ts";
-import { findProcesses, isRunning } from "../../src/sessions/process.ts";
+import { findProcesses, isRunning, parsePs } from "../../src/sessions/process.ts";
 import { eventually } from "../host/eventually.ts";
 import { gonePid, sleeper, useProcesses, zombie } from "../fixtures/process.ts";
 
@@ -102,4 +102,32 @@ describe("S3.2 whether a process runs", () => {
     for (const pid of [2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER])
       expect(runs(pid, "")).toBe(false);
   });
+});
+
+describe("S3.2 what `ps` lists on macOS", () => {
+  const listing = [
+    "    1 Ss   Mon Nov 30 08:00:00 2026    ",
+    "  501 S+   Mon Nov 30 09:00:01 2026",
+    "  502 T    Mon Nov 30 09:00:02 2026",
+    "  503 Z    Mon Nov 30 09:00:03 2026",
+    "",
+  ].join("\n");
+
+  test("says when each started and whether it is stopped; what is not listed, or has ended, is gone", () => {
+    expect(parsePs(listing, [501, 502, 503, 504], 1)).toEqual(
+      new Map([
+        [501, { token: "Mon Nov 30 09:00:01 2026", stopped: false }],
+        [502, { token: "Mon Nov 30 09:00:02 2026", stopped: true }],
+        [503, undefined],
+        [504, undefined],
+      ]),
+    );
+  });
+
+  test.each(["", "ps: illegal pid\n", listing.slice(50)])(
+    "one that was cut off says of nobody that it is gone: %j",
+    (cut) => {
+      expect(parsePs(cut, [501], 1)).toEqual(new Map());
+    },
+  );
 });

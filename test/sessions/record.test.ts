@@ -16,7 +16,8 @@ import { openRoot } from "../../src/mail/root.ts";
 import { findProcesses } from "../../src/sessions/process.ts";
 import {
   ownStartToken,
-  removeOwnRecord,
+  recordVersion,
+  removeRecord,
   runningRecord,
   type RunningSession,
   runningRecords,
@@ -89,7 +90,7 @@ describe("S3.1 a running record", () => {
     rmSync(state.root, { recursive: true });
     expect(runningRecords()).toEqual([]);
     expect(runningRecord(ALICE)).toBeUndefined();
-    removeOwnRecord(ALICE);
+    removeRecord(ALICE, "");
   });
 
   test("fields of a newer copy do no harm", () => {
@@ -150,26 +151,30 @@ describe("S3.2 the record of a process that is gone is deleted by whoever reads 
 
 describe("S3.3 removing our record", () => {
   test("removes it", () => {
-    writeRecord(record());
-    removeOwnRecord(ALICE);
+    const version = writeRecord(record()) ?? "";
+    expect(version).toBe(recordVersion(ALICE));
+    removeRecord(ALICE, version);
     expect(namesIn(state.at("running"))).toEqual([]);
-    removeOwnRecord(ALICE);
+    removeRecord(ALICE, version);
   });
 
-  test("leaves the record of another process, running or gone", async () => {
-    const { pid, end } = await sleeper();
-    const other = record({ pid, started: findProcesses([pid]).get(pid)?.token ?? "" });
-    drop(other);
-    removeOwnRecord(ALICE);
-    await end();
-    removeOwnRecord(ALICE);
-    expect(JSON.parse(readFileSync(pathOf(ALICE), "utf8"))).toEqual(other);
+  test("leaves what has taken its place: a record of another process, or what is none", () => {
+    const version = writeRecord(record()) ?? "";
+    for (const content of [record({ pid: 1, started: "" }), "not JSON"]) {
+      drop(content);
+      const text = readFileSync(pathOf(ALICE), "utf8");
+      removeRecord(ALICE, version);
+      expect(readFileSync(pathOf(ALICE), "utf8")).toBe(text);
+      expect(namesIn(state.at("running"))).toEqual([`${ALICE}.json`]);
+    }
   });
 
-  test("leaves what is no record", () => {
-    drop("not JSON");
-    removeOwnRecord(ALICE);
-    expect(readFileSync(pathOf(ALICE), "utf8")).toBe("not JSON");
+  test("leaves a folder in its place", () => {
+    const version = writeRecord(record()) ?? "";
+    rmSync(pathOf(ALICE));
+    mkdirSync(pathOf(ALICE));
+    removeRecord(ALICE, version);
+    expect(namesIn(state.at("running"))).toEqual([`${ALICE}.json`]);
   });
 });
 

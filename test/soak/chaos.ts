@@ -31,7 +31,10 @@ export async function strike(participant: Participant, planned: PlannedBlow): Pr
       participant.wasKilled = true;
       return participant.restart((old) => old.kill(), milliseconds);
     case "succeed":
-      return participant.succeed(milliseconds);
+      return participant.succeed((first) => first.quit(), milliseconds);
+    case "inherit":
+      participant.wasKilled = true;
+      return participant.succeed((first) => first.kill(), milliseconds);
   }
 }
 

@@ -79,13 +79,33 @@ export function filedIn(workplace: Workplace): Filed[] {
     );
 }
 
-/** What a session file says of mail, whatever process wrote it and on whatever branch. */
+/**
+ * What a session file says of mail. A process that took over begins a branch of its own, and reads on
+ * it what it has to answer: that counts once, however many branches have it.
+ */
 export function readingsIn(session: string, file: string): Reading[] {
-  return readFileSync(file, "utf8")
+  const entries = readFileSync(file, "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => readingOf(session, JSON.parse(line) as SessionEntry))
-    .filter((reading) => reading !== undefined);
+    .map((line) => JSON.parse(line) as SessionEntry);
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const readings = entries.flatMap((entry) => {
+    const reading = readingOf(session, entry);
+    return reading === undefined ? [] : [{ entry, reading }];
+  });
+  const isAbove = (one: SessionEntry, other: SessionEntry): boolean => {
+    for (let at = other.parentId; at !== null; at = byId.get(at)?.parentId ?? null)
+      if (at === one.id) return true;
+    return false;
+  };
+  return readings
+    .filter(
+      ({ entry, reading }, position) =>
+        !readings
+          .slice(0, position)
+          .some((earlier) => earlier.reading.id === reading.id && !isAbove(earlier.entry, entry)),
+    )
+    .map(({ reading }) => reading);
 }
 
 function readingOf(session: string, entry: SessionEntry): Reading | undefined {

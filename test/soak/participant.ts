@@ -1,7 +1,8 @@
 /** One session of a soak, through all the processes that serve it one after another. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ledger } from "../../src/mail/ledger.ts";
+import { ledgerOf } from "../delivery/s2-disk.ts";
 import { newSessionId, type PiSession } from "../host/session.ts";
 import type { Workplace } from "../host/workplace.ts";
 
@@ -15,8 +16,6 @@ export class Participant {
   readonly blows: string[] = [];
   /** Whether a process of it was killed, so that it could not write down what it had just done. */
   wasKilled = false;
-  /** Whether two processes have had it open at once, one of them with an old view of it. */
-  wasShared = false;
   readonly #workplace: Workplace;
   readonly #extensions: string[];
   #current: Promise<PiSession>;
@@ -37,9 +36,7 @@ export class Participant {
   /** The ledger as it is on disk; undefined before the first. */
   get ledger(): Ledger | undefined {
     try {
-      return JSON.parse(
-        readFileSync(this.#workplace.mailbox(this.address).ledger, "utf8"),
-      ) as Ledger;
+      return ledgerOf(this.#workplace, this.address);
     } catch {
       return undefined;
     }
@@ -70,14 +67,13 @@ export class Participant {
     await this.#current;
   }
 
-  /** Opens it in a second process, which takes over when the first is closed (S3.4). */
-  async succeed(milliseconds: number): Promise<void> {
+  /** Opens it in a second process, which takes over when the first has ended (S3.4). */
+  async succeed(end: (first: PiSession) => Promise<unknown>, milliseconds: number): Promise<void> {
     const old = await this.#current;
-    this.wasShared = true;
     const heir = await this.#open();
     await delay(milliseconds);
     this.#current = Promise.resolve(heir);
-    await old.quit();
+    await end(old);
   }
 
   async #open(): Promise<PiSession> {

@@ -35,7 +35,16 @@ export interface PlannedMail {
 
 /** What the chaos can do to a session. */
 export type Blow =
-  "escape" | "abort" | "pause" | "compact" | "reload" | "leave" | "quit" | "kill" | "succeed";
+  | "escape"
+  | "abort"
+  | "pause"
+  | "compact"
+  | "reload"
+  | "leave"
+  | "quit"
+  | "kill"
+  | "succeed"
+  | "inherit";
 
 /** One blow to one session. */
 export interface PlannedBlow {
@@ -67,6 +76,7 @@ const blows = {
   quit: 1.5,
   kill: 3.5,
   succeed: 0.75,
+  inherit: 0.75,
 };
 
 /** So many mails are tried for each blow. */

@@ -5,16 +5,21 @@ import { loadLedger } from "../../mail/ledger.ts";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { ASK_TOOL } from "../../mailbox/marks.ts";
 import { closesRing } from "../../sessions/addressing.ts";
-import { runningRecord, runningRecords, stateOf } from "../../sessions/record.ts";
+import {
+  runningRecord,
+  runningRecords,
+  type RunningSession,
+  stateOf,
+} from "../../sessions/record.ts";
 import { notAnAnswer, shownText } from "../../turn/label.ts";
 import { MAX_BODY_BYTES } from "../../text.ts";
 import type { Session } from "../session.ts";
 import { findRecipient, type Recipient, refuseEmpty, refuseHops } from "./checks.ts";
 
-/** How long an ask waits for its answer (S7.4). */
+/** How long an ask waits for its answer, in ms (S7.4). */
 const PATIENCE = 10 * 60_000;
 
-/** How often progress is shown and the other session looked after. */
+/** How often progress is shown and the other session looked after, in ms. */
 const BEAT = 1000;
 
 /** How the wait for an answer ended. */
@@ -57,8 +62,9 @@ export function registerAsk(pi: ExtensionAPI, session: Session): void {
           hops: mailbox.hops,
           body: message,
         });
-        const ended = await waitForAnswer(mailbox, ask, signal, (waited) => {
-          const text = progress(ask.id, recipient, waited, mailbox.clock.now());
+        const ended = await waitForAnswer(mailbox, ask, signal, (waited, target) => {
+          const doing = target === "unknown" ? undefined : stateOf(target, mailbox.clock.now());
+          const text = progress(ask.id, recipient, waited, doing);
           onUpdate?.({ content: [{ type: "text", text }], details: { ask: ask.id } });
         });
         return {
@@ -109,7 +115,7 @@ function waitForAnswer(
   mailbox: Mailbox,
   ask: Envelope,
   signal: AbortSignal | undefined,
-  beat: (waited: number) => void,
+  beat: (waited: number, target: RunningSession | "unknown") => void,
 ): Promise<Ended> {
   const { clock } = mailbox;
   const started = clock.elapsed();
@@ -134,7 +140,11 @@ function waitForAnswer(
         end({ by: "patience" });
       }),
       clock.every(BEAT, () => {
-        if (mayRun(ask.to)) beat(clock.elapsed() - started);
+        const target = lookAt<RunningSession | "unknown" | undefined>(
+          () => runningRecord(ask.to),
+          "unknown",
+        );
+        if (target !== undefined) beat(clock.elapsed() - started, target);
         else {
           // Its last act may have been the answer.
           mailbox.look();
@@ -144,31 +154,33 @@ function waitForAnswer(
     ];
     signal?.addEventListener("abort", stopped);
     if (signal?.aborted) stopped();
-    beat(0);
+    beat(0, "unknown");
   });
 }
 
 /** What is known of an ask that waits (S7.6). */
-function progress(ask: string, { address, label }: Recipient, waited: number, now: number): string {
-  return `waiting on ${label} · ${stopwatch(waited)} · ${whatItDoes(ask, address, now)}`;
+function progress(
+  ask: string,
+  { address, label }: Recipient,
+  waited: number,
+  doing: ReturnType<typeof stateOf> | undefined,
+): string {
+  return `waiting on ${label} · ${stopwatch(waited)} · ${whatItDoes(ask, address, doing)}`;
 }
 
-function whatItDoes(ask: string, address: string, now: number): string {
-  const target = lookAt(() => runningRecord(address), undefined);
-  const state = target && stateOf(target, now);
-  if (state === "not responding") return state;
+function whatItDoes(
+  ask: string,
+  address: string,
+  doing: ReturnType<typeof stateOf> | undefined,
+): string {
+  if (doing === "not responding") return doing;
   if (!lookAt(() => hasRead(ask, address), false)) return "not read yet";
-  return state === "busy" ? "read, working" : "read, idle";
+  return doing === "busy" ? "read, working" : "read, idle";
 }
 
 function hasRead(ask: string, address: string): boolean {
   const ledger = loadLedger(address);
   return typeof ledger !== "string" && ledger.owed.some(({ id }) => id === ask);
-}
-
-/** Whether a session runs, as far as can be told for now. */
-function mayRun(address: string): boolean {
-  return lookAt(() => runningRecord(address) !== undefined, true);
 }
 
 /** What there is to see of another session or, while the disk does not say, `otherwise`. */

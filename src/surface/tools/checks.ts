@@ -1,3 +1,4 @@
+import { errorText } from "../../mail/errors.ts";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { labelOf, resolveAddress } from "../../sessions/addressing.ts";
 import { type RunningSession, runningRecords } from "../../sessions/record.ts";
@@ -18,11 +19,19 @@ export interface Recipient {
 export function findRecipient(
   mailbox: Mailbox,
   to: string,
-  running: readonly RunningSession[] = runningRecords(),
+  running: readonly RunningSession[] = readRunning(),
 ): Recipient {
   const address = resolveAddress(to, running, mailbox.address);
   const record = running.find((other) => other.address === address);
   return { address, label: cleanValue(labelOf(record ?? { address })), record };
+}
+
+function readRunning(): RunningSession[] {
+  try {
+    return runningRecords();
+  } catch (error) {
+    throw new Error(`Nothing was sent: ${errorText(error)}`, { cause: error });
+  }
 }
 
 /** @throws when there is nothing in a text. */
