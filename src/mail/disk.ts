@@ -10,6 +10,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   unlinkSync,
   writeFileSync,
@@ -24,20 +25,18 @@ export class UnreadableFile extends Error {
 
 /** Whether anything of that name is there; links are not followed. */
 export function isThere(path: string): boolean {
-  return whenThere(() => {
-    lstatSync(path);
-    return true;
-  }, false);
+  return whenThere(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }
 
 /**
  * The text of a regular file of at most `maxBytes`. Neither a link nor a FIFO, socket or device
  * is followed, opened for long or waited on (S2.7), and a larger file is not read at all (S2.6).
  *
+ * @param isListed whether a listing of its folder has just said that it is a regular file.
  * @throws UnreadableFile for those, and for bytes that are not UTF-8; the system's error otherwise.
  */
-export function readRegularFile(path: string, maxBytes: number): string {
-  if (!lstatSync(path).isFile()) throw new UnreadableFile("it is not a regular file");
+export function readRegularFile(path: string, maxBytes: number, isListed = false): string {
+  if (!isListed && !lstatSync(path).isFile()) throw new UnreadableFile("it is not a regular file");
   // On Windows, where the two are not defined, they count as 0.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -46,15 +45,27 @@ export function readRegularFile(path: string, maxBytes: number): string {
     if (found.size > maxBytes) {
       throw new UnreadableFile(`it is larger than ${String(maxBytes / 1024)} KiB`);
     }
-    return decodeUtf8(readFileSync(file));
+    return decodeUtf8(readWhole(file, found.size));
   } finally {
     closeSync(file);
   }
 }
 
+/** Most files are small: they are read in one go, and into memory that is there already. */
+const SMALL = Buffer.allocUnsafe(64 * 1024);
+
+function readWhole(file: number, size: number): Uint8Array {
+  if (size >= SMALL.length) return readFileSync(file);
+  // One byte more than it should have: a file that has grown meanwhile is read the other way.
+  const length = readSync(file, SMALL, 0, size + 1, 0);
+  return length === size ? SMALL.subarray(0, length) : readFileSync(file);
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw new UnreadableFile("it is not UTF-8 text");
   }

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
+import { checkOf } from "../schema.ts";
 import { isAddress } from "./address.ts";
 
 /** The most requests and asks that one reply may name (S2.6). */
@@ -45,6 +46,10 @@ export type Kind = Static<typeof Kind>;
 
 /** How the run that a reply comes from ended (S2.4). */
 export type ReplyStatus = Exclude<Static<typeof Status>, "">;
+
+const isEnvelope = checkOf(EnvelopeSchema);
+
+const isKind = checkOf(Kind);
 
 /** Thrown for a file that is no mail; the message completes the sentence "it was set aside: …" (S2.6). */
 export class EnvelopeError extends Error {
@@ -93,7 +98,7 @@ export function parseEnvelope(text: string): Envelope {
     ts: typeof fields.ts === "string" && isTime(fields.ts) ? fields.ts : "",
     body: fields.body,
   };
-  if (Value.Check(EnvelopeSchema, envelope)) return envelope;
+  if (isEnvelope(envelope)) return envelope;
   const wrong = REASONS.find(
     ([field]) => !Value.Check(EnvelopeSchema.properties[field], envelope[field]),
   );
@@ -131,7 +136,7 @@ function readKind(kind: unknown, hops: unknown, answered: unknown): Kind {
   if (kind === undefined && hops === undefined) {
     return Array.isArray(answered) && answered.length > 0 ? "reply" : "request";
   }
-  return Value.Check(Kind, kind) ? kind : "message";
+  return isKind(kind) ? kind : "message";
 }
 
 /** ISO 8601 with a zone: without one it would be another time, and another file name, elsewhere. */

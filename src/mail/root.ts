@@ -39,8 +39,9 @@ export function ownRoot(): string {
   const root = mailRoot();
   const user = process.getuid?.();
   if (user === undefined) return root;
-  const [link, target] = [lstatSync, statSync].map((look) => look(root, { throwIfNoEntry: false }));
-  if ((link && link.uid !== user) || (target && target.uid !== user)) {
+  const found = lstatSync(root, { throwIfNoEntry: false });
+  const target = found?.isSymbolicLink() ? statSync(root, { throwIfNoEntry: false }) : found;
+  if ((found && found.uid !== user) || (target && target.uid !== user)) {
     throw new MailboxOff(`${root} belongs to another user; remove it or set XDG_STATE_HOME`);
   }
   return root;

@@ -216,19 +216,19 @@ export function claim(
 }
 
 /**
- * The envelope in a file.
+ * The envelope in a file; `isListed` as for {@link readRegularFile}.
  *
  * @throws EnvelopeError or UnreadableFile when it is no mail, the system's error when it cannot be
  * read for now.
  */
-export function readEnvelope(path: string): Envelope {
-  return parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES));
+export function readEnvelope(path: string, isListed = false): Envelope {
+  return parseEnvelope(readRegularFile(path, MAX_ENVELOPE_BYTES, isListed));
 }
 
 /** The envelope, or why it is none, or `undefined` when it vanished or is not a regular file. */
 function readWaiting(path: string): Envelope | string | undefined {
   try {
-    return readEnvelope(path);
+    return readEnvelope(path, true);
   } catch (error) {
     if (error instanceof EnvelopeError || error instanceof UnreadableFile) return error.message;
     const code = errorCode(error);

@@ -61,9 +61,7 @@ export class Conversation {
     if (state.running) return;
     state.running = true;
     state.promptUntil = 0;
-    this.#service.guarded(() => {
-      this.#service.presence.show({ state: "busy" });
-    });
+    this.#service.writeDownSoon();
   }
 
   /** The model's message is whole, in part or in error. */
@@ -74,9 +72,7 @@ export class Conversation {
 
   /** A model request is about to be made: what entered at the gap before it is in the session. */
   turnStarted(): void {
-    this.#service.guarded(() => {
-      confirmRead(this.#state);
-    });
+    this.#service.writeDownSoon();
   }
 
   /**
@@ -145,7 +141,7 @@ export class Conversation {
     state.ending = NO_ENDING;
     state.settledAt = state.clock.elapsed();
     this.#service.guarded(() => {
-      this.#service.presence.show({ state: "idle" });
+      this.#service.presence.showState("idle");
     });
     // Not from inside Pi's handlers: a waking message sent there would be put into a queue.
     this.#lookLater(

@@ -130,7 +130,6 @@ function putIn(state: MailboxState, boundary: Boundary): void {
     if (wake && position === last) state.host.wake(entering);
     else state.host.append(entering);
   }
-  confirmRead(state);
 }
 
 function handOver(state: MailboxState, mail: Unread, by: Handed["by"]): void {

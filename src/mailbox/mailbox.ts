@@ -108,13 +108,15 @@ export class Mailbox {
    */
   answer(ask: string, body: string): Envelope {
     this.#service.makeReady();
+    confirmRead(this.#state);
     return answerNow(this.#state, ask, body);
   }
 
   /** Shows other sessions whose answer this one waits for; empty when it stops (S3.1). */
   showWaiting(address: string): void {
     this.#service.guarded(() => {
-      this.#service.presence.show({ waitingOn: address });
+      const state = this.#state.running ? "busy" : "idle";
+      this.#service.presence.show({ waitingOn: address, state });
     });
   }
 

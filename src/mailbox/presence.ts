@@ -58,6 +58,11 @@ export class Presence {
     this.#version = writeRecord(this.#record());
   }
 
+  /** Writes the record if it does not say already what the session does. */
+  showState(state: SessionRecord["state"]): void {
+    if (state !== this.#state) this.show({ state });
+  }
+
   #record(): SessionRecord {
     this.#started ||= ownStartToken();
     this.#written = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };

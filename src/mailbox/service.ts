@@ -15,6 +15,9 @@ const STANDBY_LOOK = 1000;
 /** How often what could not be done is tried again, in ms. */
 const RETRY = 1000;
 
+/** How long what a run does not wait for is put off, in ms: until its model request is on its way. */
+const BEHIND_REQUEST = 25;
+
 /** What an address is served with. */
 export interface ServiceOptions {
   /** Whether the session was closed before this, and not just loaded anew. */
@@ -42,6 +45,7 @@ export class Service {
   #phase: "standby" | "opened" | "ready" | "closed" = "opened";
   #closed: boolean;
   #cancelRetry: Cancel | undefined;
+  #cancelWriting: Cancel | undefined;
 
   /**
    * Opens the mailbox of a session: its folders, its running record and its watcher are there
@@ -119,9 +123,24 @@ export class Service {
       const { unsaved, ledger } = this.#state;
       came.done = fault === undefined && !unsaved && ledger.outbox.length === 0;
     });
+    if (this.#state.unread.size > 0) this.writeDownSoon();
     if (came.done) this.#forgetTroubles();
     this.#retry(!came.done);
     return came.claimed;
+  }
+
+  /**
+   * Writes down, when the model request that is about to be made is on its way, what has entered
+   * and what the session does. Until then a crash leaves what a resumed session sets right.
+   */
+  writeDownSoon(): void {
+    this.#cancelWriting ??= this.#state.clock.after(BEHIND_REQUEST, () => {
+      this.#cancelWriting = undefined;
+      this.guarded(() => {
+        confirmRead(this.#state);
+        this.presence.showState(this.#state.running ? "busy" : "idle");
+      });
+    });
   }
 
   /** Stops serving the address: what is open stays in the ledger for when the session is resumed. */
@@ -225,6 +244,8 @@ export class Service {
 
   #cancelAll(): void {
     for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#cancelWriting?.();
+    this.#cancelWriting = undefined;
     this.#retry(false);
   }
 

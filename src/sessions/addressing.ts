@@ -104,19 +104,27 @@ function asRunning(uuid: string, running: readonly Addressee[]): string {
  * the list begins or ends, so that what is shown can be used as a `to` (S4.7).
  */
 export function shortIds(ids: readonly string[]): Map<string, string> {
+  const sorted = [...new Set(ids)].sort();
+  const endings = new Set(sorted.map((id) => id.slice(-SHORT_ID)));
   return new Map(
-    ids.map((id) => {
-      let length = SHORT_ID;
-      while (length < id.length && isShared(id, id.slice(0, length), ids)) length += 1;
+    sorted.map((id, at) => {
+      // Whoever has the longest beginning in common with it stands beside it.
+      const [before = "", after = ""] = [sorted[at - 1], sorted[at + 1]];
+      let length = Math.max(SHORT_ID, inCommon(id, before) + 1, inCommon(id, after) + 1);
+      const isEnding = (): boolean =>
+        endings.has(id.slice(length - SHORT_ID, length)) &&
+        sorted.some((other) => other !== id && other.endsWith(id.slice(0, length)));
+      while (length < id.length && isEnding()) length += 1;
       return [id, id.slice(0, length)];
     }),
   );
 }
 
-function isShared(id: string, fragment: string, ids: readonly string[]): boolean {
-  return ids.some(
-    (other) => other !== id && (other.startsWith(fragment) || other.endsWith(fragment)),
-  );
+/** How many characters two texts begin with alike. */
+function inCommon(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
 }
 
 /** Whether a name is what someone who typed `wanted` may have meant (S4.8). */

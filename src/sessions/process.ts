@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { errorCode, whenThere } from "../mail/errors.ts";
 
 /** What the system tells of the process that has a pid now. */
@@ -59,12 +59,24 @@ function fromProc(pids: readonly number[]): Processes {
 }
 
 function readStat(pid: number, boot: string): Process | undefined {
-  const stat = whenThere(() => readFileSync(`/proc/${String(pid)}/stat`, "utf8"), "");
+  const stat = whenThere(() => readStatFile(`/proc/${String(pid)}/stat`), "");
   // The command's name may hold blanks and brackets; the last bracket closes it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", start] = [fields[STATE], fields[START_TIME]];
   if (start === undefined || /[ZXx]/.test(state)) return undefined;
   return { token: `${boot}-${start}`, stopped: /[Tt]/.test(state) };
+}
+
+const STAT = Buffer.allocUnsafe(4096);
+
+/** Such a file is some hundred bytes long and read in one go. */
+function readStatFile(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    return STAT.toString("utf8", 0, readSync(file, STAT));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function fromPs(pids: readonly number[]): Processes {

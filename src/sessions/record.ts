@@ -1,7 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Type, type Static } from "typebox";
-import { Value } from "typebox/value";
 import { isAddress } from "../mail/address.ts";
 import {
   createFile,
@@ -13,6 +12,7 @@ import {
 } from "../mail/disk.ts";
 import { errorCode, NOT_THERE, whenThere } from "../mail/errors.ts";
 import { makeRunningFolder, runningFolder } from "../mail/root.ts";
+import { checkOf } from "../schema.ts";
 import { cleanValue, cutToBytes } from "../text.ts";
 import { findProcesses, isRunning } from "./process.ts";
 
@@ -34,6 +34,8 @@ const RecordSchema = Type.Object({
   waitingOn: Type.String(),
   updated: Type.String(),
 });
+
+const isRecord = checkOf(RecordSchema);
 
 const UNSAID = { started: "", state: "idle", waitingOn: "", updated: "" };
 
@@ -112,12 +114,13 @@ export function runningRecord(address: string): RunningSession | undefined {
  * @throws the system's error when they cannot be read for now.
  */
 export function runningRecords(): RunningSession[] {
-  const addresses = whenThere(() => readdirSync(runningFolder()), [])
-    .filter((name) => name.endsWith(".json"))
-    .map((name) => name.slice(0, -".json".length))
+  const folder = runningFolder();
+  const addresses = whenThere(() => readdirSync(folder, { withFileTypes: true }), [])
+    .filter((found) => found.isFile() && found.name.endsWith(".json"))
+    .map(({ name }) => name.slice(0, -".json".length))
     .filter(isAddress)
     .sort();
-  return onlyRunning(addresses.map(readRecord));
+  return onlyRunning(addresses.map((address) => readRecord(address, folder, true)));
 }
 
 function onlyRunning(records: readonly (SessionRecord | undefined)[]): RunningSession[] {
@@ -150,14 +153,17 @@ function removeDead(dead: SessionRecord): void {
  * @throws the system's error when there may be one that cannot be read for now: to take it for
  * none would give the address away.
  */
-function readRecord(address: string): SessionRecord | undefined {
+function readRecord(
+  address: string,
+  folder = runningFolder(),
+  isListed = false,
+): SessionRecord | undefined {
   try {
-    const written: unknown = JSON.parse(readRegularFile(recordPath(address), MAX_RECORD_BYTES));
+    const path = join(folder, `${address}.json`);
+    const written: unknown = JSON.parse(readRegularFile(path, MAX_RECORD_BYTES, isListed));
     // A record may come from a copy that did not write all of it.
     const record: unknown = { ...UNSAID, ...(written as object) };
-    return Value.Check(RecordSchema, record) && record.address === address
-      ? bounded(record)
-      : undefined;
+    return isRecord(record) && record.address === address ? bounded(record) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof UnreadableFile) return undefined;
     if (NOT_THERE.includes(errorCode(error)) || isForbidden(error)) return undefined;

@@ -397,6 +397,7 @@ describe("a ledger that is gone or damaged", () => {
       content === undefined ? 0 : 1,
     );
     expect(next.host.puts.map(({ mail: { details } }) => details.id)).toEqual([unread.id]);
+    next.clock.advance(100);
     expect(next.ledger.owed.map(({ id }) => id)).toEqual([request.id, ask.id, unread.id]);
     expect(next.ledger.awaiting).toHaveLength(1);
     finish(next);

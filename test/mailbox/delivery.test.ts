@@ -358,6 +358,7 @@ describe("S5.5 entries that are not on disk yet", () => {
     send(envelope, false);
     life.mailbox.look();
     life.start();
+    life.clock.advance(100);
     expect(life.read).toEqual([envelope.id]);
     expect(life.ledger.unread).toEqual([envelopeName(envelope)]);
     expect(life.ledger.owed.map(({ id }) => id)).toEqual([envelope.id]);

@@ -149,6 +149,7 @@ describe("the running record", () => {
     life.mailbox.conversation.renamed();
     expect(runningRecord(BOB)).toMatchObject({ name: "builder", state: "idle" });
     life.start();
+    life.clock.advance(100);
     expect(runningRecord(BOB)).toMatchObject({ state: "busy" });
     life.mailbox.showWaiting(ALICE);
     expect(runningRecord(BOB)).toMatchObject({ state: "busy", waitingOn: ALICE });
