@@ -41,7 +41,7 @@ export function confirmRead(state: MailboxState): void {
 function isKept(state: MailboxState): boolean {
   if (!state.host.isOnDisk()) return false;
   try {
-    if (state.settings().durable) state.host.flush();
+    if (state.lastSettings().durable) state.host.flush();
     state.told.delete(FLUSH);
     return true;
   } catch (error) {

@@ -15,6 +15,9 @@ const STANDBY_LOOK = 1000;
 /** How often what could not be done is tried again, in ms. */
 const RETRY = 1000;
 
+/** How long the address counts as ours without a new look at the record, in ms. */
+const STILL_OURS = 100;
+
 /** How long what a run does not wait for is put off, in ms: until its model request is on its way. */
 const BEHIND_REQUEST = 25;
 
@@ -44,6 +47,8 @@ export class Service {
   readonly #troubles = new Set<string>();
   #phase: "standby" | "opened" | "ready" | "closed" = "opened";
   #closed: boolean;
+  /** When the record was last seen to be ours, by {@link Clock.elapsed}. */
+  #oursAt = Number.NEGATIVE_INFINITY;
   #cancelRetry: Cancel | undefined;
   #cancelWriting: Cancel | undefined;
 
@@ -165,6 +170,7 @@ export class Service {
     const { new: box } = makeBoxes(host.address);
     if (!this.presence.take(running ? "busy" : "idle")) return false;
     this.#phase = "opened";
+    this.#oursAt = clock.elapsed();
     this.#cancelAll();
     this.#cancels.push(
       watchFolder(box, {
@@ -185,8 +191,13 @@ export class Service {
   /** Whether the address is this process's; where it has become another's, leaves it to that. */
   #isOurs(): boolean {
     if (this.#phase === "standby" || this.#phase === "closed") return false;
+    const now = this.#state.clock.elapsed();
+    if (now - this.#oursAt < STILL_OURS) return true;
     const other = this.#otherProcess();
-    if (other === undefined) return true;
+    if (other === undefined) {
+      this.#oursAt = now;
+      return true;
+    }
     this.#standBy(other);
     this.#options.onChange();
     return false;

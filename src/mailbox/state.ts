@@ -45,7 +45,10 @@ export interface MailboxState {
   readonly host: Host;
   readonly clock: Clock;
   readonly marks: Marks;
+  /** Read anew, as for each send (S12.1). */
   readonly settings: () => Settings;
+  /** As they were last read, for what is done many times between two sends. */
+  readonly lastSettings: () => Settings;
   /** What is open, but for `unread`, which is kept below with its mail. */
   ledger: Omit<Ledger, "unread">;
   /** By id, in order of sending. */
@@ -73,11 +76,13 @@ export interface MailboxState {
 }
 
 /** The state of a mailbox that has just been opened. */
-export function newState(host: Host, clock: Clock, settings: () => Settings): MailboxState {
+export function newState(host: Host, clock: Clock, read: () => Settings): MailboxState {
+  let last: Settings | undefined;
   return {
     host,
     clock,
-    settings,
+    settings: () => (last = read()),
+    lastSettings: () => (last ??= read()),
     marks: new Marks(() => host.entries()),
     ledger: emptyLedger(),
     unread: new Map(),
@@ -126,7 +131,7 @@ export function save(state: MailboxState): void {
   const write = (): void => {
     const { saved } = state;
     state.saved = false;
-    saveLedger(address, { ...state.ledger, unread }, state.settings().durable, saved);
+    saveLedger(address, { ...state.ledger, unread }, state.lastSettings().durable, saved);
     state.saved = true;
   };
   try {
@@ -134,7 +139,7 @@ export function save(state: MailboxState): void {
   } catch (error) {
     // The folder was removed under a running session: it is made again.
     if (errorCode(error) !== "ENOENT") throw error;
-    makeBoxes(address, state.settings().durable);
+    makeBoxes(address, state.lastSettings().durable);
     write();
   }
   state.unsaved = false;

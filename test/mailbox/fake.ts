@@ -138,8 +138,6 @@ export class FakeHost implements Host {
   readonly warnings: string[] = [];
   readonly marked: string[] = [];
   status: string | undefined;
-  /** Called whenever the settings are looked for, which is just before the ledger is written. */
-  asked: () => void = () => undefined;
   /** Called for each mail that is shown to listeners. */
   listener: (inbound: Inbound) => void = () => undefined;
 
@@ -151,7 +149,6 @@ export class FakeHost implements Host {
   }
 
   get agentFolder(): string {
-    this.asked();
     return this.#agentFolder;
   }
 

@@ -158,7 +158,7 @@ describe("S3.4 a second process of a session", () => {
     });
     expect(life.host.status).toBe("✉ 1 awaiting");
     const { other } = await servedByAnother();
-    life.mailbox.look();
+    life.clock.advance(1000);
     expect([abandoned, life.mailbox.waitingOn, life.host.status]).toEqual([1, "", undefined]);
     expect(() => life.mailbox.send({ to: ALICE, kind: "ask", hops: 0, body: "x" })).toThrow(
       "Another process",

@@ -404,23 +404,6 @@ describe("S2.6 S5.5 anything at all in new/ or as a ledger", () => {
 });
 
 describe("what is unread", () => {
-  test("S2.5 is not what its sender took back at the very moment it was claimed", () => {
-    const life = Life.open(new FakeHost(BOB));
-    const [first, second] = [mail({ kind: "message" }), mail({ kind: "message" })];
-    for (const envelope of [first, second]) send(envelope, false);
-    life.host.asked = () => {
-      rmSync(`${boxesOf(BOB).new}/${envelopeName(second)}`, { force: true });
-    };
-    life.mailbox.look();
-    life.clock.advance(10_000);
-    expect(life.read).toEqual([first.id]);
-    expect(life.ledger.unread).toEqual([]);
-    life.run({ text: "done" });
-    life.clock.advance(10_000);
-    expect(life.read).toEqual([first.id]);
-    expect(life.host.status).toBe("✉ 1 read");
-  });
-
   test("and vanishes from cur/ under a closed session is forgotten, without a crash", () => {
     const life = Life.open(new FakeHost(BOB));
     life.host.idle = false;
