@@ -38,7 +38,8 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
     name: () => sessionManager.getSessionName(),
     isIdle: () => context.isIdle(),
     isOnDisk: () => {
-      // Pi makes the file with the first message of the model, and appends to it from then on.
+      // Pi makes the file with the first message, of the model or the user by its version, and
+      // appends to it from then on.
       const file = sessionManager.getSessionFile();
       return file === undefined || existsSync(file);
     },

@@ -7,7 +7,7 @@ import { Faults } from "../host/faults.ts";
 import { say, stall } from "../host/model.ts";
 import { textOf, type PiSession } from "../host/session.ts";
 import { Workplace } from "../host/workplace.ts";
-import { filesIn, mailIn, plantMail, recordOf } from "./s2-disk.ts";
+import { filesIn, ledgerOf, mailIn, plantMail, recordOf } from "./s2-disk.ts";
 import { mailsIn, useTool } from "./s7-tools.ts";
 
 let workplace: Workplace;
@@ -109,6 +109,27 @@ describe("S3.4 a second process of a session", () => {
     await bob.waitForEntry((entry) => textOf(entry).includes("the second is"), "of the answer");
     expect(mailIn(workplace, bob.id, "cur")).toHaveLength(1);
     expect(filesIn(workplace.mailbox(first.id).new)).toEqual([]);
+  });
+
+  test("S6.1 reads itself what the first had read and not answered when it was killed", async () => {
+    const second = await openAgain();
+    const thinking = stall("my own ");
+    workplace.model.script("alice", thinking);
+    await bob.command("/mailbox alice who will do it?");
+    await thinking.started;
+    await eventually(
+      () => ledgerOf(workplace, first.id).owed.length === 1,
+      "the request to be read",
+    );
+    await first.kill();
+    workplace.model.script("carol", say("the second will"));
+    await second.settled(0);
+    await takenOverBy(second);
+    expect((await mailsIn(second)).map(textOf).join()).toContain("who will do it?");
+    expect(workplace.model.requests("carol").at(-1)?.text).toContain("who will do it?");
+    await bob.waitForEntry((entry) => textOf(entry).includes("the second will"), "of the answer");
+    expect(mailIn(workplace, bob.id, "cur")).toHaveLength(1);
+    await expect.poll(() => second.status("mailbox"), { timeout: 20_000 }).toBe("✉ 1 read");
   });
 
   test("waits while the first is only stopped, which is listed so and keeps its mail", async () => {

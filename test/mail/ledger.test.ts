@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import {
+  appendFileSync,
   closeSync,
   ftruncateSync,
   mkdirSync,
@@ -86,6 +87,50 @@ describe("loading and saving", () => {
       saveLedger(BOB, full(), true);
     }).toThrow();
     expect(namesIn(state.at(BOB))).toEqual(["cur", "ledger.json", "new", "sent", "tmp"]);
+  });
+});
+
+describe("S5.5 a ledger of several lines", () => {
+  const withRead = (read: number): Ledger => ({ ...emptyLedger(), read });
+
+  function saveThree(): void {
+    makeBoxes(BOB);
+    for (const read of [1, 2, 3]) saveLedger(BOB, withRead(read), read === 2, true);
+  }
+
+  test("is the last of them", () => {
+    saveThree();
+    expect(readFileSync(boxesOf(BOB).ledger, "utf8").split("\n")).toHaveLength(4);
+    expect(loadLedger(BOB)).toEqual(withRead(3));
+  });
+
+  test("is the one before, where a power cut left the last in part or as zeros", () => {
+    saveThree();
+    for (const torn of ['{"unread":["0', "\0".repeat(4096)]) {
+      appendFileSync(boxesOf(BOB).ledger, torn);
+      expect(loadLedger(BOB)).toEqual(withRead(3));
+      saveLedger(BOB, withRead(3), true);
+    }
+  });
+
+  test("is damaged when its last whole line is none", () => {
+    saveThree();
+    appendFileSync(boxesOf(BOB).ledger, '{"unread":[]}\n');
+    expect(loadLedger(BOB)).toBe("damaged");
+  });
+
+  test("is replaced by one line when its end is not known to be whole", () => {
+    saveThree();
+    appendFileSync(boxesOf(BOB).ledger, '{"unread":["0');
+    saveLedger(BOB, withRead(4), true);
+    expect(readFileSync(boxesOf(BOB).ledger, "utf8")).toBe(`${JSON.stringify(withRead(4))}\n`);
+  });
+
+  test("does not grow without end", () => {
+    makeBoxes(BOB);
+    for (let read = 0; read < 3000; read++) saveLedger(BOB, withRead(read), false, true);
+    expect(statSync(boxesOf(BOB).ledger).size).toBeLessThan(70 * 1024);
+    expect(loadLedger(BOB)).toEqual(withRead(2999));
   });
 });
 
