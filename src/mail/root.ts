@@ -80,18 +80,24 @@ export function boxesOf(address: string): Boxes {
   };
 }
 
+/** One of the folders of an address. */
+export type Box = "tmp" | "new" | "cur" | "sent";
+
+const BOXES: readonly Box[] = ["tmp", "new", "cur", "sent"];
+
 /**
  * Makes the boxes of an address where they are missing, `0700` (S1.2, S1.3), and gives their
  * paths. With `durable`, folders that were made survive a power cut (S1.6).
  *
+ * @param needed only these are looked at; when one of them is missing, all are made.
  * @throws MailboxOff for a root that has become another user's (S1.4), or a folder that is a link or
  * another user's.
  */
-export function makeBoxes(address: string, durable = false): Boxes {
+export function makeBoxes(address: string, durable = false, needed: readonly Box[] = BOXES): Boxes {
   const boxes = boxesOf(address);
-  for (const box of [boxes.folder, boxes.tmp, boxes.new, boxes.cur, boxes.sent]) {
-    if (!isOwnFolder(box)) makeFolder(box, durable);
-  }
+  const isThere = isOwnFolder(boxes.folder);
+  if (isThere && needed.every((box) => isOwnFolder(boxes[box]))) return boxes;
+  for (const box of BOXES) if (!isOwnFolder(boxes[box])) makeFolder(boxes[box], durable);
   return boxes;
 }
 

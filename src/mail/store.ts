@@ -76,7 +76,7 @@ export function send(envelope: Envelope, durable: boolean): void {
   let copy: string | undefined;
   try {
     if (envelope.kind !== "reply") {
-      const boxes = makeBoxes(envelope.from, durable);
+      const boxes = makeBoxes(envelope.from, durable, ["tmp", "sent"]);
       copy = write(boxes.tmp, join(boxes.sent, name), { text, durable });
     }
     deliver(envelope.to, name, { text, durable, copy });
@@ -105,7 +105,7 @@ function deliver(address: string, name: string, content: Content): void {
 }
 
 function place(address: string, name: string, content: Content): void {
-  const boxes = makeBoxes(address, content.durable);
+  const boxes = makeBoxes(address, content.durable, ["tmp", "new"]);
   const delivered = write(boxes.tmp, join(boxes.new, name), content);
   if (!content.durable) return;
   try {
@@ -149,8 +149,12 @@ export function isDelivered(envelope: Pick<Envelope, "id" | "to" | "ts">): boole
 
 /** The names of what waits in `new/`, in order of sending; only regular files count (S2.7). */
 export function waiting(address: string): string[] {
+  return waitingIn(boxesOf(address).new);
+}
+
+function waitingIn(box: string): string[] {
   return whenThere(() => {
-    const names = readdirSync(boxesOf(address).new, { withFileTypes: true })
+    const names = readdirSync(box, { withFileTypes: true })
       .filter((found) => found.isFile() && found.name.endsWith(".json"))
       .map((found) => found.name)
       .sort();
@@ -179,7 +183,7 @@ export function claim(
   const again: string[] = [];
   const bad: { from: string; reason: string }[] = [];
   let fault: string | undefined;
-  for (const name of waiting(address)) {
+  for (const name of waitingIn(boxes.new)) {
     const from = join(boxes.new, name);
     let envelope: Envelope | string | undefined;
     try {
@@ -197,7 +201,7 @@ export function claim(
     }
   }
   const claims = [...found.values()];
-  if (claims.length + bad.length + again.length > 0) makeBoxes(address);
+  if (claims.length + bad.length + again.length > 0) makeBoxes(address, false, ["new", "cur"]);
   if (claims.length > 0) commit(claims.map(({ mail }) => mail));
 
   const mails: Mail[] = [];

@@ -56,23 +56,22 @@ const SENDING: readonly Step[] = [
 /** Bob gets a request of Alice's, and from Erin an ask, a message and a late reply, all at once. */
 const RECEIVING: readonly Step[] = [
   before("the mail is read", SAVE, "/BOB/ledger.json$"),
-  behind("the ledger lists the mail", SAVE, "/BOB/ledger.json$", 1),
+  behind("the ledger lists the mail", SAVE, "/BOB/ledger.json$"),
   behind("one mail is claimed", "renameSync", "/BOB/cur/", 1),
   behind("two mails are claimed", "renameSync", "/BOB/cur/", 2),
   behind("all mail is claimed", "renameSync", "/BOB/cur/", 4),
   before("the mail is handed to Pi", "appendFileSync", "BOB.jsonl$", 1),
   behind("one mail is in the conversation", "appendFileSync", "BOB.jsonl$", 1),
   behind("all but the waking mail are in it", "appendFileSync", "BOB.jsonl$", 3),
-  behind("the ledger has struck those", SAVE, "/BOB/ledger.json$", 2),
   before("the waking mail is handed to Pi", "appendFileSync", "BOB.jsonl$", 4),
   behind("the waking mail is in the conversation", "appendFileSync", "BOB.jsonl$", 4),
-  behind("the ledger has struck all", SAVE, "/BOB/ledger.json$", 3),
   behind("the answer's text is in the conversation", "appendFileSync", "BOB.jsonl$", 5),
-  behind("the ledger lists the answers", SAVE, "/BOB/ledger.json$", 4),
+  behind("the ledger has struck the mail", SAVE, "/BOB/ledger.json$", 2),
+  behind("the ledger lists the answers", SAVE, "/BOB/ledger.json$", 3),
   behind("the answer in tmp/ is written", "writeFileSync", "/ALICE/tmp/"),
   behind("the first answer is delivered", "renameSync", "/ALICE/new/"),
   behind("the second answer is delivered", "renameSync", "/ERIN/new/"),
-  behind("the ledger has struck the answers", SAVE, "/BOB/ledger.json$", 5),
+  behind("the ledger has struck the answers", SAVE, "/BOB/ledger.json$", 4),
 ];
 
 /** Bob, in a tool call, has claimed the same mail; it enters behind the call's result. */

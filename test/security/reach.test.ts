@@ -26,6 +26,7 @@ test("it opens no network port and no connection: nothing that could is imported
     "node:os",
     "node:path",
     "typebox",
+    "typebox/compile",
     "typebox/value",
   ]);
   expect(matches(/\b(?:fetch|WebSocket|EventSource|eval|Function)\(/g)).toEqual([]);
