@@ -2,11 +2,12 @@ import type { Cancel } from "../clock.ts";
 import { errorText } from "../mail/errors.ts";
 import { boxesOf, isOpenToOthers, makeBoxes, openRoot } from "../mail/root.ts";
 import { watchFolder } from "../mail/watcher.ts";
-import { claimArrivals, resume, retryDeferred } from "./arrivals.ts";
+import { claimArrivals } from "./arrivals.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { flushOutbox } from "./outgoing.ts";
 import { Presence } from "./presence.ts";
+import { resume, retryDeferred } from "./resumption.ts";
 import { type MailboxState, tell, trySave } from "./state.ts";
 
 /** How often a second process of a session looks whether the first is gone, in ms. */
