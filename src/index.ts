@@ -5,7 +5,15 @@ import { Mailbox } from "./mailbox/mailbox.ts";
 import { registerCommand } from "./surface/command.ts";
 import { footerText } from "./surface/footer.ts";
 import { registerHooks } from "./surface/hooks.ts";
-import { asBoundary, endingOf, hostOf, LEAST_PI, piIsTooOld, tellUser } from "./surface/pi.ts";
+import {
+  asBoundary,
+  endingOf,
+  hostOf,
+  LEAST_PI,
+  piIsTooOld,
+  signalOf,
+  tellUser,
+} from "./surface/pi.ts";
 import { Session } from "./surface/session.ts";
 import { registerAsk } from "./surface/tools/ask.ts";
 import { registerList } from "./surface/tools/list.ts";
@@ -55,15 +63,15 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
   });
   pi.on("turn_end", (event, context) => {
     // Behind a stop, and behind a run's last text, nothing may enter.
-    const isGap = event.toolResults.length > 0 && context.signal?.aborted !== true;
+    const isGap = event.toolResults.length > 0 && signalOf(context)?.aborted !== true;
     return asBoundary(event.entries, session.conversation?.turnEnded(isGap));
   });
   pi.on("agent_end", (_event, context) => {
-    session.conversation?.runEnded(context.signal?.aborted === true);
+    session.conversation?.runEnded(signalOf(context)?.aborted === true);
   });
   pi.on("agent_settled", ({ aborted }, context) => {
     // Pi also tells of a prompt that failed to start beside the run that is on, which goes on.
-    if (context.signal === undefined) session.conversation?.settled(aborted);
+    if (signalOf(context) === undefined) session.conversation?.settled(aborted);
   });
   pi.on("session_compact", () => session.conversation?.compacted());
   pi.on("session_compact_failed", () => session.conversation?.compacted());
@@ -72,7 +80,7 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
     session.close("it is being opened");
     try {
       // Some Pis load extensions anew under a run, which then goes on.
-      const running = context.signal !== undefined;
+      const running = signalOf(context) !== undefined;
       const options = { clock, closed, running, footer: footerText };
       session.open(new Mailbox(hostOf(pi, context), options));
     } catch (error) {

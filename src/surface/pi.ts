@@ -74,6 +74,18 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
   };
 }
 
+/**
+ * The signal of the run that is on, or `undefined` without one. A handler may be called with a
+ * context that a reload under that run has made stale, which then throws at every question.
+ */
+export function signalOf(context: Pick<ExtensionContext, "signal">): AbortSignal | undefined {
+  try {
+    return context.signal;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Tells the user something; where there is no interface, on standard error. */
 export function tellUser(
   context: ExtensionContext,

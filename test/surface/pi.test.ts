@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Injection } from "../../src/mailbox/host.ts";
-import { asBoundary, endingOf, piIsTooOld } from "../../src/surface/pi.ts";
+import { asBoundary, endingOf, piIsTooOld, signalOf } from "../../src/surface/pi.ts";
 
 describe("a Pi whose boundaries take no entries in", () => {
   test.each([
@@ -124,5 +124,22 @@ describe("S6.1 what a message says of the end of its run", () => {
 
   test("nothing where it is not the model's", () => {
     expect(endingOf({ role: "user", content: "hi", timestamp: 0 })).toBeUndefined();
+  });
+});
+
+describe("the signal of a run", () => {
+  test("is that of the context, when it has one", () => {
+    const { signal } = new AbortController();
+    expect(signalOf({ signal })).toBe(signal);
+    expect(signalOf({ signal: undefined })).toBeUndefined();
+  });
+
+  test("is none where the context is stale", () => {
+    const stale = {
+      get signal(): AbortSignal {
+        throw new Error("This extension ctx is stale");
+      },
+    };
+    expect(signalOf(stale)).toBeUndefined();
   });
 });
