@@ -235,7 +235,7 @@ describe.each([
 
 /** Removes a folder that sessions may write into meanwhile. */
 function remove(folder: string): void {
-  rmSync(folder, { recursive: true, maxRetries: 10, retryDelay: 1 });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
 }
 
 describe("while sessions run,", () => {
@@ -261,12 +261,13 @@ describe("while sessions run,", () => {
       "of the request",
     );
     await eventually(() => alice.status("mailbox")?.includes("awaiting") !== true, "the answer");
-    const sent = bob.mark();
-    await eventually(async () => {
+    const id = await eventually(async () => {
       const [said] = await alice.command("/mailbox bob and by name?");
-      return there(said).message.startsWith("Sent ");
+      return /^Sent (\S+) to /.exec(there(said).message)?.[1];
     }, "the session to be found by its name again");
-    await bob.settled(sent);
+    await entryOf(bob, { id });
+    await eventually(() => alice.status("mailbox")?.includes("awaiting") !== true, "its answer");
+    await untilIdle(bob);
     expect([...alice.extensionErrors, ...bob.extensionErrors]).toEqual([]);
   });
 
