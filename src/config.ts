@@ -1,8 +1,8 @@
-import { realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type, type TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { isThere, readRegularFile } from "./mail/disk.ts";
+import { readRegularFile } from "./mail/disk.ts";
 import { errorText } from "./mail/errors.ts";
 
 /** The settings of `session-mail.json` (S12.1). */
@@ -68,10 +68,11 @@ export function readSettings(agentFolder: string): Parsed {
   const path = join(agentFolder, "session-mail.json");
   const inFile = (problem: string): string => `${path}: ${problem}`;
   try {
-    if (!isThere(path)) return { settings: DEFAULTS, problems: [] };
-    const { settings, problems } = parseSettings(
-      readRegularFile(realpathSync(path), MAX_SETTINGS_BYTES),
-    );
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (!found) return { settings: DEFAULTS, problems: [] };
+    // Some keep their settings elsewhere, and a link here.
+    const file = found.isSymbolicLink() ? realpathSync(path) : path;
+    const { settings, problems } = parseSettings(readRegularFile(file, MAX_SETTINGS_BYTES));
     return { settings, problems: problems.map(inFile) };
   } catch (error) {
     return {

@@ -234,14 +234,21 @@ export function flushFolder(path: string): void {
   }
 }
 
-/** Makes a folder and those above it where they are missing, `0700`; `durable` as for a mail (S1.6). */
-export function makeFolder(path: string, durable: boolean): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first === undefined || !durable) return;
-  for (let made = path; ; made = dirname(made)) {
-    flushFolder(dirname(made));
-    if (made === first || made === dirname(made)) return;
+/**
+ * Makes folders and those above them where they are missing, `0700`. With `durable`, each folder in
+ * which one was made is flushed once (S1.6).
+ */
+export function makeFolders(paths: readonly string[], durable: boolean): void {
+  const changed = new Set<string>();
+  for (const path of paths) {
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first === undefined) continue;
+    for (let made = path; ; made = dirname(made)) {
+      changed.add(dirname(made));
+      if (made === first || made === dirname(made)) break;
+    }
   }
+  if (durable) for (const folder of changed) flushFolder(folder);
 }
 
 /** Removes a file where it can; for cleaning up after another error, which is the one to report. */

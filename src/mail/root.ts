@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { isAddress } from "./address.ts";
-import { makeFolder } from "./disk.ts";
+import { makeFolders } from "./disk.ts";
 
 /** Why a session has no mailbox; the message completes "mailbox is off: …" (S1.5). */
 export class MailboxOff extends Error {
@@ -97,7 +97,8 @@ export function makeBoxes(address: string, durable = false, needed: readonly Box
   const boxes = boxesOf(address);
   const isThere = isOwnFolder(boxes.folder);
   if (isThere && needed.every((box) => isOwnFolder(boxes[box]))) return boxes;
-  for (const box of BOXES) if (!isOwnFolder(boxes[box])) makeFolder(boxes[box], durable);
+  const missing = BOXES.map((box) => boxes[box]).filter((path) => !isOwnFolder(path));
+  makeFolders(missing, durable);
   return boxes;
 }
 
@@ -109,7 +110,7 @@ export function makeBoxes(address: string, durable = false, needed: readonly Box
  * be written.
  */
 export function openRoot(durable = false): void {
-  makeFolder(mailRoot(), durable);
+  makeFolders([mailRoot()], durable);
   chmodSync(ownRoot(), 0o700);
   makeRunningFolder();
 }
@@ -122,7 +123,7 @@ export function openRoot(durable = false): void {
  */
 export function makeRunningFolder(): void {
   const folder = runningFolder();
-  if (!isOwnFolder(folder)) makeFolder(folder, false);
+  if (!isOwnFolder(folder)) makeFolders([folder], false);
 }
 
 /**

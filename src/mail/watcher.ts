@@ -2,13 +2,16 @@ import { randomUUID } from "node:crypto";
 import { type FSWatcher, unlinkSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 import type { Cancel, Clock } from "../clock.ts";
-import { writeNewFile } from "./disk.ts";
+import { isThere, writeNewFile } from "./disk.ts";
 
 /** How often `new/` is looked at while the watcher is not known to be good, in ms. */
 const POLL = 1000;
 
 /** How often once it is, in ms: only a change that the watcher missed is found by this. */
 const SLOW_POLL = 5000;
+
+/** How long after it was set up a watcher is tried, in ms: a start is over by then. */
+const PROBE_AFTER = 500;
 
 const PROBE = /^\.probe-[0-9a-f-]{36}$/;
 
@@ -45,7 +48,7 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
         if (!closed) told(name ?? "");
       });
       watcher.on("error", unlisten);
-      if (trust === "untried") cancelProbe = clock.soon(probe);
+      if (trust === "untried") cancelProbe = clock.after(PROBE_AFTER, probe);
     } catch {
       // The folder is gone or the system has no watchers left: the poll goes on and tries again.
     }
@@ -78,6 +81,8 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
       if (trust === "untried") setTrust("good");
       return;
     }
+    // A file that is gone was moved on, most likely by ourselves just now: there is nothing new.
+    if (name !== basename(folder) && name !== "" && !isThere(join(folder, name))) return;
     if (look()) setTrust("good");
     if (name !== basename(folder)) return;
     // It was removed, most likely; of one that is made in its place this watcher says nothing.

@@ -19,6 +19,9 @@ const RETRY = 1000;
 /** How long the address counts as ours without a new look at the record, in ms. */
 const STILL_OURS = 100;
 
+/** How long after a start the mail root is tidied, in ms: nobody waits for it. */
+const TIDY_AFTER = 1500;
+
 /** How long what a run does not wait for is put off, in ms: until its model request is on its way. */
 const BEHIND_REQUEST = 25;
 
@@ -181,6 +184,8 @@ export class Service {
       }),
       clock.soon(() => {
         this.look();
+      }),
+      clock.after(TIDY_AFTER, () => {
         this.guarded(() => {
           this.housekeeping.tidyUp();
         });

@@ -92,6 +92,16 @@ describe("S5.1 the watcher", () => {
     expect(looks).toBe(0);
   });
 
+  test("does not look when what came has been moved on, as by a claim", async () => {
+    watch();
+    writeFileSync(join(folder, "a.json"), "");
+    rmSync(join(folder, "a.json"));
+    await delay(50);
+    expect(looks).toBe(0);
+    await change("b.json");
+    expect(looks).toBeGreaterThan(0);
+  });
+
   test("says nothing any more once it is cancelled", async () => {
     const cancel = watch();
     await change("a.json");
@@ -137,7 +147,7 @@ describe("S5.1 the poll", () => {
 
   test("becomes rarer when the watcher tells of the file that is made to try it", async () => {
     watch();
-    clock.turn();
+    clock.advance(500);
     await eventually(() => clock.waits[0] === 5000, "the poll to become rarer");
     expect(looks).toBe(0);
     expect(readdirSync(folder)).toEqual([]);
@@ -146,7 +156,7 @@ describe("S5.1 the poll", () => {
   test("stays frequent where watchers cannot be relied on, whatever the watcher tells", async () => {
     reliable = false;
     watch();
-    clock.turn();
+    clock.advance(500);
     finds = true;
     await change("a.json");
     expect(clock.waits).toEqual([1000]);
@@ -155,12 +165,12 @@ describe("S5.1 the poll", () => {
 
   test("that found what the watcher has missed stays frequent until that tells of mail", async () => {
     watch();
-    clock.turn();
+    clock.advance(500);
     await eventually(() => clock.waits[0] === 5000, "the poll to become rarer");
     finds = true;
     clock.advance(5000);
     finds = false;
-    clock.turn();
+    clock.advance(1000);
     await change("a.json");
     expect(clock.waits).toEqual([1000]);
     finds = true;
@@ -195,7 +205,7 @@ describe("S5.1 the poll", () => {
 
   test("there is one poll, however often the watcher tells", async () => {
     watch();
-    clock.turn();
+    clock.advance(500);
     finds = true;
     for (const name of ["a.json", "b.json", "c.json"]) await change(name);
     expect(clock.pending).toBe(1);

@@ -264,7 +264,7 @@ describe("closing a mailbox", () => {
     const clock = new FakeClock(Date.now() + 31 * 24 * 60 * 60_000);
     const life = new Life(new FakeHost(BOB), clock);
     expect(namesIn(state.root)).toContain(ALICE);
-    clock.turn();
+    clock.advance(2000);
     expect(namesIn(state.root)).toEqual([BOB, "running"].sort());
     expect(old.folder).toBe(state.at(ALICE));
     expect(life.mailbox.prune()).toBe(0);
@@ -275,6 +275,7 @@ describe("closing a mailbox", () => {
     makeBoxes(CLOSED);
     Life.open(new FakeHost(ALICE));
     const life = Life.open(new FakeHost(BOB), new FakeClock(Date.now() + 29 * 24 * 60 * 60_000));
+    life.clock.advance(2000);
     expect(namesIn(state.root)).toEqual([ALICE, BOB, CLOSED, "running"].sort());
     expect(life.mailbox.prune()).toBe(1);
     expect(namesIn(state.root)).toEqual([ALICE, BOB, "running"].sort());
@@ -291,7 +292,7 @@ describe("closing a mailbox", () => {
     makeBoxes(ALICE);
     const host = new FakeHost(BOB);
     writeFileSync(`${host.agentFolder}/session-mail.json`, '{"pruneAfterDays": 2}');
-    Life.open(host, new FakeClock(Date.now() + 3 * 24 * 60 * 60_000));
+    Life.open(host, new FakeClock(Date.now() + 3 * 24 * 60 * 60_000)).clock.advance(2000);
     expect(namesIn(state.root)).toEqual([BOB, "running"].sort());
   });
 
