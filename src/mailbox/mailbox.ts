@@ -8,6 +8,7 @@ import { Conversation } from "./conversation.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
 import type { Host } from "./host.ts";
 import { answerNow, type Outgoing, sendMail } from "./outgoing.ts";
+import { type ListedMail, listInbox, listSent, type Open, openIn, openOnDisk } from "./overview.ts";
 import { Service } from "./service.ts";
 import { type Counts, countsOf, type MailboxState, newState, tell, type Wait } from "./state.ts";
 
@@ -90,6 +91,34 @@ export class Mailbox {
   }
 
   /**
+   * The newest 20 mails that the session received, newest first, read anew (S18.1). It is also
+   * there while another process serves the address.
+   *
+   * @throws the system's error when a folder cannot be read.
+   */
+  inbox(): ListedMail[] {
+    return listInbox(this.address, this.#open());
+  }
+
+  /**
+   * The newest 20 mails that the session sent, newest first, answers not included, read anew
+   * (S18.1). It is also there while another process serves the address.
+   *
+   * @throws the system's error when a folder cannot be read.
+   */
+  sent(): ListedMail[] {
+    return listSent(this.address, this.#open());
+  }
+
+  /** What is open: known to this process, or written down by the one that serves the address. */
+  #open(): Open | undefined {
+    if (!this.#service.isOurs()) return openOnDisk(this.address);
+    this.#service.makeReady();
+    confirmRead(this.#state);
+    return openIn(this.#state);
+  }
+
+  /**
    * Sends a mail and returns its envelope.
    *
    * @throws AddressError, or SendError when nothing was delivered.
@@ -102,14 +131,15 @@ export class Mailbox {
   }
 
   /**
-   * Answers one open ask now (S7.7).
+   * Answers one request or ask that is owed now, with status `done` (S7.7, S18.2); the run that is
+   * on does not answer it again when it settles (S7.8).
    *
-   * @throws an error when the ask is not open or the answer cannot be sent; it is then still owed.
+   * @throws an error when it is not owed or the answer cannot be sent; what is owed stays so.
    */
-  answer(ask: string, body: string): Envelope {
+  answer(id: string, body: string): Envelope {
     this.#service.makeReady();
     confirmRead(this.#state);
-    return answerNow(this.#state, ask, body);
+    return answerNow(this.#state, id, body);
   }
 
   /** Shows other sessions whose answer this one waits for; empty when it stops (S3.1). */

@@ -91,15 +91,19 @@ export function flushOutbox(state: MailboxState): void {
 }
 
 /**
- * Answers one open ask now (S7.7).
+ * Answers one request or ask that is owed now (S7.7, S18.2). It is owed no longer, so that the run
+ * that is on does not answer it again.
  *
- * @throws the error that kept it from being sent; the ask is then still owed.
+ * @throws an error when it is not owed, or the one that kept the answer from being sent; it is then
+ * still owed.
  */
-export function answerNow(state: MailboxState, ask: string, body: string): Envelope {
+export function answerNow(state: MailboxState, id: string, body: string): Envelope {
   const { owed, outbox } = state.ledger;
-  const debt = owed.find(({ id }) => id === ask);
-  if (!debt) throw new Error(`No ask with the id ${ask} is open.`);
-  const reply = replyOf(state, { to: debt.from, in_reply_to: [ask], status: "done", body });
+  const debt = owed.find((owing) => owing.id === id);
+  if (!debt) {
+    throw new Error(`Nothing was sent: no request or ask with the id ${id} is to be answered.`);
+  }
+  const reply = replyOf(state, { to: debt.from, in_reply_to: [id], status: "done", body });
   try {
     state.ledger = {
       ...state.ledger,
@@ -115,6 +119,6 @@ export function answerNow(state: MailboxState, ask: string, body: string): Envel
   }
   state.ledger.outbox = state.ledger.outbox.filter((other) => other !== reply);
   trySave(state);
-  mark(state, ask, true);
+  mark(state, id, true);
   return reply;
 }

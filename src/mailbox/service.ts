@@ -93,7 +93,7 @@ export class Service {
    */
   makeReady(): void {
     if (this.#phase === "closed") throw new Error("The mailbox of this session is closed.");
-    if (!this.#isOurs()) throw new Error(NOT_OURS);
+    if (!this.isOurs()) throw new Error(NOT_OURS);
     if (this.#phase === "ready") return;
     resume(this.#state, this.#closed);
     this.#phase = "ready";
@@ -106,7 +106,7 @@ export class Service {
   guarded(run: () => void): void {
     if (this.#phase === "closed") return;
     try {
-      if (!this.#isOurs()) return;
+      if (!this.isOurs()) return;
       this.makeReady();
       run();
     } catch (error) {
@@ -195,7 +195,7 @@ export class Service {
   }
 
   /** Whether the address is this process's; where it has become another's, leaves it to that. */
-  #isOurs(): boolean {
+  isOurs(): boolean {
     if (this.#phase === "standby" || this.#phase === "closed") return false;
     const now = this.#state.clock.elapsed();
     if (now - this.#oursAt < STILL_OURS) return true;

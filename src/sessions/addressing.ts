@@ -120,6 +120,21 @@ export function shortIds(ids: readonly string[]): Map<string, string> {
   );
 }
 
+/**
+ * How each running session, and each other address, is called in a list: by its name, else by as much
+ * of its id as tells it from the others (S4.5, S4.7). All of it is clean, also of what is no address.
+ */
+export function labelsOf(
+  running: readonly Addressee[],
+  others: readonly string[] = [],
+): Map<string, string> {
+  const short = shortIds([...running.map(({ address }) => address), ...others]);
+  const names = new Map(running.map(({ address, name }) => [address, name]));
+  return new Map(
+    [...short].map(([address, id]) => [address, cleanValue(names.get(address) ?? id)]),
+  );
+}
+
 /** How many characters two texts begin with alike. */
 function inCommon(one: string, other: string): number {
   let length = 0;

@@ -2,7 +2,7 @@ import { type ExtensionAPI, truncateHead } from "@earendil-works/pi-coding-agent
 import { Type } from "typebox";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { sentAt } from "../../mail/envelope.ts";
-import { labelOf, shortIds } from "../../sessions/addressing.ts";
+import { labelsOf } from "../../sessions/addressing.ts";
 import { type RunningSession, runningRecords, stateOf } from "../../sessions/record.ts";
 import { duration } from "../../turn/label.ts";
 import { cleanValue } from "../../text.ts";
@@ -31,13 +31,7 @@ export function registerList(pi: ExtensionAPI, session: Session): void {
 
 function listText(mailbox: Mailbox): string {
   const running = runningRecords();
-  const short = shortIds(running.map(({ address }) => address));
-  const labels = new Map(
-    running.map((record) => [
-      record.address,
-      cleanValue(record.name ?? short.get(record.address) ?? labelOf(record)),
-    ]),
-  );
+  const labels = labelsOf(running);
   const now = mailbox.clock.now();
   const sessions = running.map((record) => sessionLine(record, labels, mailbox.address, now));
   return [

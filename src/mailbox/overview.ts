@@ -1,0 +1,214 @@
+import { basename, join } from "node:path";
+import { isAddress } from "../mail/address.ts";
+import { isThere } from "../mail/disk.ts";
+import { type Envelope, envelopeName, type ReplyStatus } from "../mail/envelope.ts";
+import { whenThere } from "../mail/errors.ts";
+import { type Ledger, loadLedger } from "../mail/ledger.ts";
+import { boxesOf } from "../mail/root.ts";
+import { type Mail, namesIn, readMail } from "../mail/store.ts";
+import { labelsOf } from "../sessions/addressing.ts";
+import { runningRecords } from "../sessions/record.ts";
+import { isOwed } from "../turn/intake.ts";
+import type { MailboxState } from "./state.ts";
+
+/**
+ * What has become of a mail (S18.1).
+ *
+ * Received: `waiting` to be claimed, `unread`, `read`; of a request or ask `to answer`, `held` (the
+ * user stopped the run on it, S6.5) or `answered`. Sent: `waiting`, `unread` or `read` by its
+ * recipient, `answered` with the status of the answer, or without where that is not found, and
+ * `gone` when its recipient's folder, or the mail in it, is no more.
+ */
+export type MailState =
+  | "waiting"
+  | "unread"
+  | "read"
+  | "to answer"
+  | "held"
+  | "answered"
+  | `answered ${ReplyStatus}`
+  | "gone";
+
+/** A mail as a list shows it (S18.1). */
+export interface ListedMail {
+  readonly envelope: Envelope;
+  readonly path: string;
+  /** Whether this session sent it. */
+  readonly isSent: boolean;
+  /** Name of the other session when it runs, else its short id; it is clean, and may be long. */
+  readonly other: string;
+  readonly state: MailState;
+}
+
+/** How much mail a list shows. */
+const LISTED = 20;
+
+/** How many files are read for it at most, where some turn out to be no mail. */
+const MAX_READ = 100;
+
+/** How many of the newest received mails are looked through for the answers to those we sent. */
+const MAX_ANSWERS_READ = 300;
+
+/** What a session has open, as lists need it. */
+export interface Open extends Pick<Ledger, "owed" | "awaiting"> {
+  /** Names in `cur/` of what it has not read. */
+  readonly unread: ReadonlySet<string>;
+}
+
+/** What an open mailbox has open. */
+export function openIn({ ledger, unread, deferred }: MailboxState): Open {
+  const names = [...unread.values()].filter(({ entered }) => !entered);
+  return { ...ledger, unread: new Set([...names.map(({ path }) => basename(path)), ...deferred]) };
+}
+
+/**
+ * What the session of an address has open by its ledger, which is only looked at; `undefined`
+ * where that cannot be told.
+ */
+export function openOnDisk(address: string): Open | undefined {
+  try {
+    const ledger = loadLedger(address);
+    return typeof ledger === "string" ? undefined : { ...ledger, unread: new Set(ledger.unread) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The newest mail that an address received, newest first (S18.1). What is no mail, and what
+ * vanishes meanwhile, is left out.
+ *
+ * @param open what it has open, where that is known.
+ * @throws the system's error when a folder cannot be read.
+ */
+export function listInbox(address: string, open: Open | undefined): ListedMail[] {
+  const boxes = boxesOf(address);
+  // In this order, a mail that is claimed meanwhile is in the second at the latest.
+  const waiting = mailNames(boxes.new).map((name) => join(boxes.new, name));
+  const claimed = mailNames(boxes.cur).map((name) => join(boxes.cur, name));
+  const mails = newest([...claimed, ...waiting]);
+  const labels = labelsFor(mails.map(({ envelope }) => envelope.from));
+  return mails.map(({ envelope, path }) => ({
+    envelope,
+    path,
+    isSent: false,
+    other: labels(envelope.from),
+    state: path.startsWith(join(boxes.new, "/")) ? "waiting" : receivedState(envelope, open),
+  }));
+}
+
+function receivedState(envelope: Envelope, open: Open | undefined): MailState {
+  const debt = open?.owed.find(({ id }) => id === envelope.id);
+  if (debt) return debt.held ? "held" : "to answer";
+  if (open?.unread.has(envelopeName(envelope)) === true) return "unread";
+  return open && isOwed(envelope) ? "answered" : "read";
+}
+
+/**
+ * The newest mail that an address sent, newest first, answers not included (S18.1). What is no mail,
+ * and what vanishes meanwhile, is left out.
+ *
+ * @param open what it has open, where that is known.
+ * @throws the system's error when a folder cannot be read.
+ */
+export function listSent(address: string, open: Open | undefined): ListedMail[] {
+  const { sent } = boxesOf(address);
+  const mails = newest(mailNames(sent).map((name) => join(sent, name)));
+  const awaited = new Set(open?.awaiting.map(({ id }) => id));
+  const settled = mails.filter(({ envelope }) => isOwed(envelope) && !awaited.has(envelope.id));
+  const answers = findAnswers(
+    address,
+    settled.map(({ envelope }) => envelope),
+  );
+  const recipients = new Map<string, Open | undefined>();
+  const openOf = (to: string): Open | undefined => {
+    if (!recipients.has(to)) recipients.set(to, openOnDisk(to));
+    return recipients.get(to);
+  };
+  const labels = labelsFor(mails.map(({ envelope }) => envelope.to));
+  return mails.map(({ envelope, path }) => {
+    const answer = answers.get(envelope.id);
+    const there = deliveredState(envelope, openOf);
+    const isAnswered =
+      open !== undefined && there === "read" && isOwed(envelope) && !awaited.has(envelope.id);
+    const state = answer ? (`answered ${answer}` as const) : isAnswered ? "answered" : there;
+    return { envelope, path, isSent: true, other: labels(envelope.to), state };
+  });
+}
+
+/** Where a mail of ours is with its recipient. */
+function deliveredState(
+  envelope: Envelope,
+  openOf: (address: string) => Open | undefined,
+): "waiting" | "unread" | "read" | "gone" {
+  if (!isAddress(envelope.to)) return "gone";
+  const name = envelopeName(envelope);
+  try {
+    const boxes = boxesOf(envelope.to);
+    // In this order, as above.
+    if (isThere(join(boxes.new, name))) return "waiting";
+    if (!isThere(join(boxes.cur, name))) return "gone";
+  } catch {
+    return "gone";
+  }
+  const open = openOf(envelope.to);
+  if (open?.owed.some(({ id }) => id === envelope.id) === true) return "read";
+  // That it was read must be known; where it is not, the recipient reads it again at its next start.
+  return open === undefined || open.unread.has(name) ? "unread" : "read";
+}
+
+/** By the id of the request or ask, the status of its answer, where that is among the newest mail. */
+function findAnswers(address: string, asked: readonly Envelope[]): Map<string, ReplyStatus> {
+  const found = new Map<string, ReplyStatus>();
+  const oldest = asked.at(-1);
+  if (!oldest) return found;
+  const sentTo = new Map(asked.map(({ id, to }) => [id, to]));
+  const { cur } = boxesOf(address);
+  const since = envelopeName(oldest).slice(0, STAMP);
+  const names = mailNames(cur)
+    .filter((name) => name.slice(0, STAMP) >= since)
+    .sort()
+    .reverse();
+  for (const name of names.slice(0, MAX_ANSWERS_READ)) {
+    if (found.size === asked.length) break;
+    const envelope = readMail(join(cur, name))?.envelope;
+    if (envelope?.kind !== "reply" || envelope.status === "") continue;
+    for (const id of envelope.in_reply_to) {
+      if (sentTo.get(id) === envelope.from) found.set(id, envelope.status);
+    }
+  }
+  return found;
+}
+
+/** How many digits of time a name begins with. */
+const STAMP = 15;
+
+function mailNames(box: string): string[] {
+  return whenThere(() => namesIn(box), []).filter((name) => name.endsWith(".json"));
+}
+
+/** The newest mails among these files, newest first, each once. */
+function newest(paths: readonly string[]): Mail[] {
+  const byName = paths.map((path) => ({ path, name: basename(path) }));
+  byName.sort((one, other) => compare(other.name, one.name));
+  const found = new Map<string, Mail>();
+  for (const { path } of byName.slice(0, MAX_READ)) {
+    if (found.size === LISTED) break;
+    const mail = readMail(path);
+    if (mail && !found.has(mail.envelope.id)) found.set(mail.envelope.id, mail);
+  }
+  // A file that waits may be called anything.
+  return [...found.values()].sort((one, other) =>
+    compare(envelopeName(other.envelope), envelopeName(one.envelope)),
+  );
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** How to call each of these addresses, among those that run. */
+function labelsFor(addresses: readonly string[]): (address: string) => string {
+  const labels = labelsOf(runningRecords(), addresses);
+  return (address) => labels.get(address) ?? address;
+}
