@@ -12,6 +12,17 @@ export interface Mount {
   readonly kind: string;
 }
 
+/** The kind of the file system that holds a folder, where the platform tells. Never throws. */
+export function fileSystemOf(folder: string): string | undefined {
+  try {
+    return process.platform === "win32"
+      ? undefined
+      : kindAt(realpathSync.native(folder), readMounts());
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The kind of the network file system that holds a folder (S1.7); `undefined` when it is a local
  * one or the platform does not tell. Never throws.

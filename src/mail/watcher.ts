@@ -29,15 +29,36 @@ export interface WatchOptions {
   readonly look: () => boolean;
 }
 
+/** How well a folder is watched, for whoever asks why mail came late (S18.4). */
+export interface WatchReport {
+  /** Whether the system watches the folder now. */
+  readonly isWatching: boolean;
+  /**
+   * `untried`: the watcher has told of nothing yet; `good`: it has; `missed`: the poll found mail
+   * that it had not told of; `none`: it is not relied on.
+   */
+  readonly trust: "untried" | "good" | "missed" | "none";
+  /** How many times it was the watcher that led to mail, and how many the poll. */
+  readonly found: { readonly byWatcher: number; readonly byPoll: number };
+}
+
+/** A folder that is watched. */
+export interface Watch {
+  readonly cancel: Cancel;
+  readonly report: () => WatchReport;
+}
+
 /**
  * Calls `look` whenever there may be new mail in a folder: at once through the system's watcher
  * and, in case that says nothing, from time to time (S5.1). The poll is rare while the watcher is
  * good: it has told of a file that was made to try it, or of mail, and since then mail was not
  * found by the poll alone. Neither keeps the process alive.
  */
-export function watchFolder(folder: string, { clock, isReliable, look }: WatchOptions): Cancel {
+export function watchFolder(folder: string, { clock, isReliable, look }: WatchOptions): Watch {
   let watcher: FSWatcher | undefined;
-  let trust: "untried" | "good" | "missed" | "none" = "untried";
+  let trust: WatchReport["trust"] = "untried";
+  let byWatcher = 0;
+  let byPoll = 0;
   let cancelPoll: Cancel = () => undefined;
   let cancelProbe: Cancel = () => undefined;
   let closed = false;
@@ -83,7 +104,10 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
     }
     // A file that is gone was moved on, most likely by ourselves just now: there is nothing new.
     if (name !== basename(folder) && name !== "" && !isThere(join(folder, name))) return;
-    if (look()) setTrust("good");
+    if (look()) {
+      byWatcher += 1;
+      setTrust("good");
+    }
     if (name !== basename(folder)) return;
     // It was removed, most likely; of one that is made in its place this watcher says nothing.
     unlisten();
@@ -95,6 +119,7 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
       const found = look();
       if (closed) return;
       if (found) {
+        byPoll += 1;
         unlisten();
         setTrust("missed");
       }
@@ -104,9 +129,12 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
 
   listen();
   poll();
-  return () => {
-    closed = true;
-    unlisten();
-    cancelPoll();
+  return {
+    cancel: () => {
+      closed = true;
+      unlisten();
+      cancelPoll();
+    },
+    report: () => ({ isWatching: watcher !== undefined, trust, found: { byWatcher, byPoll } }),
   };
 }

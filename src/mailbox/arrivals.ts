@@ -19,6 +19,9 @@ import {
 /** The event on which listeners are shown every mail before it enters (S9.2). */
 export const INBOUND = "message:inbound";
 
+/** How many files that were no mail are remembered. */
+const MAX_SET_ASIDE = 20;
+
 /** What a listener of {@link INBOUND} is given; it sets `handled` to show the mail itself. */
 export interface Inbound {
   readonly envelope: Envelope;
@@ -61,6 +64,7 @@ export function claimArrivals(state: MailboxState): { count: number; fault: stri
     const text = `mailbox: mail cannot be claimed, and is tried again: ${claimed.fault}`;
     tell(state, text, "claim");
   } else state.told.delete("claim");
+  state.setAside = [...state.setAside, ...claimed.setAside].slice(-MAX_SET_ASIDE);
   for (const { path, reason } of claimed.setAside) {
     state.host.warn(`mailbox: ${cleanValue(path)} was set aside: ${reason}.`);
   }

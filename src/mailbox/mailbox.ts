@@ -6,6 +6,7 @@ import { hopCount } from "../turn/hops.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { Conversation } from "./conversation.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
+import { examine, type Findings, openFacts } from "./doctor.ts";
 import type { Host } from "./host.ts";
 import { answerNow, type Outgoing, sendMail } from "./outgoing.ts";
 import { type ListedMail, listInbox, listSent, type Open, openIn, openOnDisk } from "./overview.ts";
@@ -175,6 +176,20 @@ export class Mailbox {
     deliverIdle(this.#state);
     this.#showCounts();
     if (fault !== undefined) throw new Error(`Some mail cannot be claimed for now: ${fault}`);
+  }
+
+  /** All that there is to know when mail does not come; changes nothing and never throws (S18.4). */
+  examine(): Findings {
+    const { host, clock, ledger, setAside, unsaved, deferred } = this.#state;
+    const unread = [...openIn(this.#state).unread];
+    const own = {
+      watching: this.#service.watching,
+      open: this.#service.isReady ? openFacts({ ...ledger, unread }) : undefined,
+      setAside,
+      isUnsaved: unsaved,
+      deferred: [...deferred],
+    };
+    return examine({ address: host.address, agentFolder: host.agentFolder, now: clock.now(), own });
   }
 
   /** Removes the folders of closed sessions whatever their age, and returns how many (S11.3). */

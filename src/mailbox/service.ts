@@ -1,7 +1,7 @@
 import type { Cancel } from "../clock.ts";
 import { errorText } from "../mail/errors.ts";
 import { boxesOf, isOpenToOthers, makeBoxes, openRoot } from "../mail/root.ts";
-import { watchFolder } from "../mail/watcher.ts";
+import { type Watch, type WatchReport, watchFolder } from "../mail/watcher.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -53,6 +53,7 @@ export class Service {
   #closed: boolean;
   /** When the record was last seen to be ours, by {@link Clock.elapsed}. */
   #oursAt = Number.NEGATIVE_INFINITY;
+  #watch: Watch | undefined;
   #cancelRetry: Cancel | undefined;
   #cancelWriting: Cancel | undefined;
 
@@ -84,6 +85,16 @@ export class Service {
   /** Whether the mailbox is open, and not left to another process. */
   get isServing(): boolean {
     return this.#phase === "opened" || this.#phase === "ready";
+  }
+
+  /** How well `new/` is watched; `undefined` while another process serves the address (S18.4). */
+  get watching(): WatchReport | undefined {
+    return this.isServing ? this.#watch?.report() : undefined;
+  }
+
+  /** Whether what is open from earlier is known. */
+  get isReady(): boolean {
+    return this.#phase === "ready";
   }
 
   /**
@@ -176,12 +187,13 @@ export class Service {
     this.#phase = "opened";
     this.#oursAt = clock.elapsed();
     this.#cancelAll();
+    this.#watch = watchFolder(box, {
+      clock,
+      isReliable: () => this.housekeeping.networkKind === undefined,
+      look: () => this.look() > 0,
+    });
     this.#cancels.push(
-      watchFolder(box, {
-        clock,
-        isReliable: () => this.housekeeping.networkKind === undefined,
-        look: () => this.look() > 0,
-      }),
+      this.#watch.cancel,
       clock.soon(() => {
         this.look();
       }),

@@ -7,6 +7,7 @@ import type { Envelope, Kind, ReplyStatus } from "../mail/envelope.ts";
 import { emptyLedger, type Ledger, saveLedger } from "../mail/ledger.ts";
 import { makeBoxes } from "../mail/root.ts";
 import { nextStamp } from "../mail/stamp.ts";
+import type { SetAside } from "../mail/store.ts";
 import { Marks } from "./marks.ts";
 import { type Hops, NO_HOPS } from "../turn/hops.ts";
 import type { Incoming } from "../turn/intake.ts";
@@ -71,6 +72,8 @@ export interface MailboxState {
   saved: boolean;
   /** The ledger could not be written; it is tried again. */
   unsaved: boolean;
+  /** The latest files that were no mail, for whoever asks (S18.4). */
+  setAside: readonly SetAside[];
   /** The problems that were told and are not over, so that each is told once. */
   readonly told: Set<string>;
 }
@@ -96,6 +99,7 @@ export function newState(host: Host, clock: Clock, read: () => Settings): Mailbo
     settledAt: 0,
     saved: false,
     unsaved: false,
+    setAside: [],
     told: new Set(),
   };
 }

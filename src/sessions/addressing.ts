@@ -15,6 +15,11 @@ export interface Addressee {
   readonly name?: string | undefined;
 }
 
+/** Whether a text is a full id, which means a session whether or not it runs (S4.1). */
+export function isFullId(text: string): boolean {
+  return UUID.test(text);
+}
+
 /** Thrown when a `to` leads nowhere; the message says what to do instead (S4.3, S4.4, S4.8). */
 export class AddressError extends Error {
   override name = "AddressError";
@@ -35,7 +40,7 @@ export function labelOf(session: Addressee): string {
 export function resolveAddress(to: string, running: readonly Addressee[], self: string): string {
   const wanted = to.trim();
   const exact = running.find(({ address }) => address === wanted)?.address;
-  const found = exact ?? (UUID.test(wanted) ? asRunning(wanted, running) : undefined);
+  const found = exact ?? (isFullId(wanted) ? asRunning(wanted, running) : undefined);
   if (found === self) throw new AddressError("A session cannot mail itself.");
   if (found !== undefined) return found;
 
@@ -143,7 +148,7 @@ function inCommon(one: string, other: string): number {
 }
 
 /** Whether a name is what someone who typed `wanted` may have meant (S4.8). */
-function isNear(wanted: string, name: string): boolean {
+export function isNear(wanted: string, name: string): boolean {
   if (wanted.length > MAX_NEAR || name.length > MAX_NEAR) return false;
   const [typed, known] = [wanted.toLowerCase(), name.toLowerCase()];
   if (typed.length >= 3 && known.includes(typed)) return true;

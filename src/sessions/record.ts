@@ -109,6 +109,24 @@ export function runningRecord(address: string): RunningSession | undefined {
 }
 
 /**
+ * The record of an address as it is, and whether its process runs; nothing is deleted. `undefined`
+ * where there is none.
+ *
+ * @throws the system's error when that cannot be told for now.
+ */
+export function recordAsIs(
+  address: string,
+):
+  | { readonly record: SessionRecord; readonly runs: boolean; readonly stopped: boolean }
+  | undefined {
+  const record = readRecord(address);
+  if (!record) return undefined;
+  const processes = findProcesses([record.pid]);
+  const runs = isRunning(record.pid, record.started, processes);
+  return { record, runs, stopped: processes.get(record.pid)?.stopped ?? false };
+}
+
+/**
  * The records of all running sessions, in order of their addresses; others are deleted (S3.2).
  *
  * @throws the system's error when they cannot be read for now.

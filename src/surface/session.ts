@@ -21,6 +21,11 @@ export class Session {
     return this.#mailbox;
   }
 
+  /** Why there is no open mailbox; `undefined` while there is one. */
+  get off(): string | undefined {
+    return this.#mailbox ? undefined : this.#off;
+  }
+
   open(mailbox: Mailbox): void {
     this.#mailbox = mailbox;
   }

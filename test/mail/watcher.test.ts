@@ -40,7 +40,7 @@ afterEach(() => {
 });
 
 function watch(look: () => boolean = () => finds): Cancel {
-  const cancel = watchFolder(folder, {
+  const { cancel } = watchFolder(folder, {
     clock,
     isReliable: () => reliable,
     look: () => {
