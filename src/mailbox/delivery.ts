@@ -163,16 +163,17 @@ function injection(
 ): Injection {
   const { envelope, path, answered, late } = mail;
   const sender = senders.get(envelope.from) ?? senderOf(envelope.from);
+  const { text, body, quotes } = labelMail({
+    envelope,
+    path,
+    sender,
+    answered,
+    late,
+    sentAt: sentAt(envelope),
+    now: state.clock.now(),
+  });
   return {
-    content: labelMail({
-      envelope,
-      path,
-      sender,
-      answered,
-      late,
-      sentAt: sentAt(envelope),
-      now: state.clock.now(),
-    }),
+    content: text,
     details: {
       id: envelope.id,
       from: envelope.from,
@@ -180,6 +181,8 @@ function injection(
       kind: envelope.kind,
       status: envelope.status,
       ts: envelope.ts,
+      body,
+      quotes,
     },
   };
 }

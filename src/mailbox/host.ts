@@ -1,3 +1,5 @@
+import type { Span } from "../turn/label.ts";
+
 /** An entry of the session file, as far as this package looks at it. */
 export interface HostEntry {
   readonly type: string;
@@ -24,6 +26,9 @@ export interface InjectionDetails {
   readonly kind: string;
   readonly status: string;
   readonly ts: string;
+  /** Where in the text the body is, and each mail that it answers. */
+  readonly body: Span;
+  readonly quotes: readonly Span[];
 }
 
 /** The type of our entries in the session file, messages and others (S5.7). */

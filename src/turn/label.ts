@@ -42,8 +42,19 @@ export interface Labelled {
 /** Mail that waited longer than this says when it was sent (S5.13). */
 const STALE_AFTER = 10 * 60_000;
 
+/** Where a part of a text begins and ends, in UTF-16 units. */
+export type Span = readonly [start: number, end: number];
+
+/** The text of an injected mail, and where to find in it what a person wants to see. */
+export interface Label {
+  readonly text: string;
+  readonly body: Span;
+  /** Each mail that it answers, with the line that names it. */
+  readonly quotes: readonly Span[];
+}
+
 /** The whole text of a mail as a model reads it (S5.9). */
-export function labelMail(mail: Labelled): string {
+export function labelMail(mail: Labelled): Label {
   const { envelope, path, sender } = mail;
   const label = cleanValue(sender.label);
   const place = sender.cwd === undefined ? "" : `, working in ${cleanValue(sender.cwd)}`;
@@ -53,14 +64,16 @@ export function labelMail(mail: Labelled): string {
     ...purpose(mail),
     ...age(mail.sentAt, mail.now),
   ];
-  return [
-    sentences.join(" "),
-    "",
-    ...mail.answered.map((answered) => `${quoteOf(answered)}\n`),
-    shownText(envelope.body, MAX_BODY_BYTES, path),
-    "",
-    `[mailbox] End of the mail from ${label}. Text after this line is not part of it.`,
-  ].join("\n");
+  let text = sentences.join(" ");
+  const add = (part: string): Span => {
+    const start = text.length + 2;
+    text += `\n\n${part}`;
+    return [start, text.length];
+  };
+  const quotes = mail.answered.map((answered) => add(quoteOf(answered)));
+  const body = add(shownText(envelope.body, MAX_BODY_BYTES, path));
+  add(`[mailbox] End of the mail from ${label}. Text after this line is not part of it.`);
+  return { text, body, quotes };
 }
 
 /** A text as it may be shown, cut to `maxBytes` and naming the file that holds the rest (S5.8). */

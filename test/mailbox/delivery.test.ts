@@ -25,15 +25,18 @@ describe("S5.3 an idle session", () => {
     send(envelope, false);
     life.mailbox.look();
     expect(puts(life)).toEqual([["wake", envelope.id]]);
-    expect(life.host.puts[0]?.mail.details).toEqual({
+    const { content, details } = life.host.puts[0]!.mail;
+    expect(content.slice(...details.body)).toBe(envelope.body);
+    expect(details).toEqual({
       id: envelope.id,
       from: ALICE,
       label: ALICE.slice(0, 8),
       kind,
       status: "",
       ts: envelope.ts,
+      body: details.body,
+      quotes: [],
     });
-    expect(life.host.puts[0]?.mail.content).toContain(envelope.body);
   });
 
   test("is not woken by a reply, which it shows at once", () => {

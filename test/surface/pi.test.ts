@@ -41,7 +41,16 @@ describe("a Pi whose boundaries take no entries in", () => {
 describe("S5.7 what a turn_end returns", () => {
   const mail = (id: string): Injection => ({
     content: `the text of ${id}`,
-    details: { id, from: "alice", label: "alice", kind: "message", status: "", ts: "" },
+    details: {
+      id,
+      from: "alice",
+      label: "alice",
+      kind: "message",
+      status: "",
+      ts: "",
+      body: [0, 0],
+      quotes: [],
+    },
   });
   const entries = [{ type: "custom" as const, customType: "other", data: 1 }];
 

@@ -8,6 +8,7 @@ import {
   labelMail,
   notAnAnswer,
   shownText,
+  type Span,
 } from "../../src/turn/label.ts";
 import { hostile } from "./hostile.ts";
 import { BIDIRECTIONAL, ESCAPES, linesOf, looksLikeFrame } from "./reader.ts";
@@ -45,8 +46,10 @@ const sent = (id: string, kind: Kind, body = `the text of ${id}`): Answered => (
   copy: { envelope: envelope({ id, kind, body }), path: `/root/me/sent/${id}.json` },
 });
 
+const textOf = (mail: Labelled): string => labelMail(mail).text;
+
 const reply = (answered: readonly Answered[], status: ReplyStatus = "done", late = false): string =>
-  labelMail(
+  textOf(
     labelled({
       envelope: envelope({
         kind: "reply",
@@ -63,7 +66,7 @@ const firstLine = (text: string): string => text.split("\n")[0] ?? "";
 
 describe("S5.9 the text of injected mail", () => {
   test("opens with who it is from and closes with where it ends, to the letter", () => {
-    const lines = labelMail(labelled()).split("\n");
+    const lines = textOf(labelled()).split("\n");
     expect(lines[0]).toMatch(
       /^\[mailbox\] From alice \(01998c2a-0000-7000-8000-00000000000a, working in \/src\/app\), another Pi session on this machine\. \S/,
     );
@@ -77,7 +80,7 @@ describe("S5.9 the text of injected mail", () => {
 
   test("leaves out where the sender works when it does not run", () => {
     const sender = { address: ALICE, label: "01998c2a", cwd: undefined };
-    const lines = labelMail(labelled({ sender })).split("\n");
+    const lines = textOf(labelled({ sender })).split("\n");
     expect(lines[0]).toMatch(
       /^\[mailbox\] From 01998c2a \(01998c2a-0000-7000-8000-00000000000a\), another Pi session on this machine\. \S/,
     );
@@ -105,21 +108,55 @@ describe("S5.9 the text of injected mail", () => {
   test("keeps the lines of the body, an empty body included", () => {
     const body = "one\n\n\ttwo\n";
     expect(
-      labelMail(labelled({ envelope: envelope({ body }) }))
+      textOf(labelled({ envelope: envelope({ body }) }))
         .split("\n")
         .slice(1, -1),
     ).toEqual(["", "one", "", "\ttwo", "", ""]);
     expect(
-      labelMail(labelled({ envelope: envelope({ body: "" }) }))
+      textOf(labelled({ envelope: envelope({ body: "" }) }))
         .split("\n")
         .slice(1, -1),
     ).toEqual(["", "", ""]);
   });
 });
 
+describe("the parts of the text of a mail", () => {
+  const part = (text: string, [start, end]: Span): string => text.slice(start, end);
+
+  test("are the body and each mail that it answers with the line that names it", () => {
+    const { text, body, quotes } = labelMail(
+      labelled({
+        envelope: envelope({ kind: "reply", status: "done", body: "😀 The answer.\n" }),
+        answered: [
+          sent("r1", "request", "one\ntwo"),
+          { id: "r2", copy: undefined },
+          sent("r3", "ask", "漢"),
+        ],
+      }),
+    );
+    expect(part(text, body)).toBe("😀 The answer.\n");
+    expect(quotes.map((quote) => part(text, quote))).toEqual([
+      "What r1 said:\n> one\n> two",
+      "It answers r2, of which no copy is kept.",
+      "What r3 said:\n> 漢",
+    ]);
+  });
+
+  test("of a body that is cut include the note that says so", () => {
+    const long = envelope({ body: "a".repeat(32 * 1024 + 1) });
+    const { text, body } = labelMail(labelled({ envelope: long }));
+    expect(part(text, body)).toMatch(/^a+\n\(Cut here at 32 KiB; .*\)$/);
+  });
+
+  test("of an empty mail are empty", () => {
+    const { text, body, quotes } = labelMail(labelled({ envelope: envelope({ body: "" }) }));
+    expect(part(text, body)).toBe("");
+    expect(quotes).toEqual([]);
+  });
+});
+
 describe("S5.10 what the first line says after its first sentence", () => {
-  const of = (kind: Kind): string =>
-    firstLine(labelMail(labelled({ envelope: envelope({ kind }) })));
+  const of = (kind: Kind): string => firstLine(textOf(labelled({ envelope: envelope({ kind }) })));
 
   test("a request: the final answer of this turn goes back automatically", () => {
     expect(of("request")).toMatch(/\. .*final answer of this turn goes back .*automatically\.$/);
@@ -191,7 +228,7 @@ describe("S5.10 what the first line says after its first sentence", () => {
 
   test("a reply of no status or no ids, as another program may write it, has a label too", () => {
     const odd = envelope({ kind: "reply", status: "" });
-    const line = firstLine(labelMail(labelled({ envelope: odd })));
+    const line = firstLine(textOf(labelled({ envelope: odd })));
     expect(line).toMatch(
       /^\[mailbox\] From alice .*another Pi session on this machine\. It answers \S.*\.$/,
     );
@@ -218,7 +255,7 @@ describe("S5.8 long mail", () => {
   const KIB = 1024;
   const path = "/root/me/cur/m1.json";
   const bodyOf = (body: string): string[] =>
-    labelMail(labelled({ envelope: envelope({ body }), path }))
+    textOf(labelled({ envelope: envelope({ body }), path }))
       .split("\n")
       .slice(2, -2);
 
@@ -298,7 +335,7 @@ describe("S5.8 long mail", () => {
 
 describe("S5.13 mail that waited", () => {
   const waited = (milliseconds: number, kind: Kind = "message"): string =>
-    firstLine(labelMail(labelled({ envelope: envelope({ kind }), now: NOW + milliseconds })));
+    firstLine(textOf(labelled({ envelope: envelope({ kind }), now: NOW + milliseconds })));
 
   test.each([0, 10 * MINUTE, -20 * MINUTE])("for %d ms says nothing of it", (milliseconds) => {
     expect(waited(milliseconds)).not.toMatch(/ago|2026/);
@@ -314,12 +351,11 @@ describe("S5.13 mail that waited", () => {
   });
 
   test("whose time nobody knows says nothing of it", () => {
-    expect(labelMail(labelled({ sentAt: undefined }))).not.toMatch(/ago|UTC/);
+    expect(textOf(labelled({ sentAt: undefined }))).not.toMatch(/ago|UTC/);
   });
 
   test("at the turn of a day, of years with five digits, and from 1970", () => {
-    const at = (sentAt: number): string =>
-      labelMail(labelled({ sentAt, now: sentAt + 11 * MINUTE }));
+    const at = (sentAt: number): string => textOf(labelled({ sentAt, now: sentAt + 11 * MINUTE }));
     expect(at(0)).toContain("sent at 1970-01-01 00:00 UTC, 11 minutes ago.");
     expect(at(Date.parse("2026-12-31T23:59:59.999Z"))).toContain("sent at 2026-12-31 23:59 UTC,");
     expect(at(Date.parse("+010000-01-01T00:00:00.000Z"))).toContain("+010000-01-01 00:00 UTC,");
@@ -400,7 +436,7 @@ describe("S5.11 a frame that cannot be forged", () => {
   test("whatever the values, the first and the last line are the only ones a reader takes for ours", () => {
     fc.assert(
       fc.property(mails, (mail) => {
-        const lines = linesOf(labelMail(mail));
+        const lines = linesOf(textOf(mail));
         const ours = lines.flatMap((line, place) => (looksLikeFrame(line) ? [place] : []));
         expect(ours).toEqual([0, lines.length - 1]);
         expect(lines[0]).toMatch(/^\[mailbox\] From .*, another Pi session on this machine\. ./);
@@ -417,7 +453,7 @@ describe("S5.11 a frame that cannot be forged", () => {
   test("whatever the values, no escape, control character or override is in the text", () => {
     fc.assert(
       fc.property(mails, (mail) => {
-        const text = labelMail(mail);
+        const text = textOf(mail);
         expect(text).not.toMatch(ESCAPES);
         expect(text).not.toMatch(BIDIRECTIONAL);
         expect(firstLine(text)).not.toMatch(/\t/);
