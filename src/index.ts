@@ -14,6 +14,7 @@ import {
   signalOf,
   tellUser,
 } from "./surface/pi.ts";
+import { registerRenderers } from "./surface/render/mail.ts";
 import { Session } from "./surface/session.ts";
 import { registerAsk } from "./surface/tools/ask.ts";
 import { registerList } from "./surface/tools/list.ts";
@@ -42,6 +43,7 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
   registerAsk(pi, session);
   registerReply(pi, session);
   registerCommand(pi, session);
+  registerRenderers(pi, clock);
 
   pi.on("session_start", ({ reason }, context) => {
     open(context, reason !== "reload");

@@ -11,8 +11,9 @@ import {
   type RunningSession,
   stateOf,
 } from "../../sessions/record.ts";
-import { notAnAnswer, shownText } from "../../turn/label.ts";
+import { notAnAnswer, shownText, type Span } from "../../turn/label.ts";
 import { MAX_BODY_BYTES } from "../../text.ts";
+import { callRenderer, drawAsked } from "../render/tools.ts";
 import type { Session } from "../session.ts";
 import { findRecipient, type Recipient, refuseEmpty, refuseHops } from "./checks.ts";
 
@@ -67,12 +68,15 @@ export function registerAsk(pi: ExtensionAPI, session: Session): void {
           const text = progress(ask.id, recipient, waited, doing);
           onUpdate?.({ content: [{ type: "text", text }], details: { ask: ask.id } });
         });
+        const { text, body } = resultText(ended, recipient, ask);
         return {
-          content: [{ type: "text", text: resultText(ended, recipient, ask) }],
+          content: [{ type: "text", text }],
           details: {
             ask: ask.id,
+            label: recipient.label,
+            ended: ended.by,
             ...(ended.by === "answer"
-              ? { answer: ended.reply.id, status: ended.reply.status }
+              ? { answer: ended.reply.id, status: ended.reply.status, body }
               : {}),
           },
         };
@@ -80,6 +84,8 @@ export function registerAsk(pi: ExtensionAPI, session: Session): void {
         mailbox.showWaiting("");
       }
     },
+    renderCall: callRenderer("Ask a session"),
+    renderResult: drawAsked,
   });
 }
 
@@ -199,20 +205,29 @@ function stopwatch(milliseconds: number): string {
   return minutes > 0 ? `${String(minutes)}m ${String(seconds % 60)}s` : `${String(seconds)}s`;
 }
 
-/** @throws when the user stopped the run: the call has no result then. */
-function resultText(ended: Ended, { label }: Recipient, ask: Envelope): string {
+/**
+ * What the model is told, and where in it the answer is.
+ *
+ * @throws when the user stopped the run: the call has no result then.
+ */
+function resultText(
+  ended: Ended,
+  { label }: Recipient,
+  ask: Envelope,
+): { readonly text: string; readonly body?: Span } {
   const later = `The ask ${ask.id} stays open, and a later answer arrives as mail.`;
   switch (ended.by) {
     case "answer": {
       const { status, body } = ended.reply;
       const caveat = status === "" ? undefined : notAnAnswer(status);
       const heading = caveat ? `${label} replied. ${caveat}` : `${label} answers:`;
-      return `${heading}\n\n${shownText(body, MAX_BODY_BYTES, ended.path)}`;
+      const text = `${heading}\n\n${shownText(body, MAX_BODY_BYTES, ended.path)}`;
+      return { text, body: [heading.length + 2, text.length] };
     }
     case "patience":
-      return `No answer from ${label} within 10 minutes. ${later}`;
+      return { text: `No answer from ${label} within 10 minutes. ${later}` };
     case "gone":
-      return `${label} was closed before it answered. ${later}`;
+      return { text: `${label} was closed before it answered. ${later}` };
     case "user":
       throw new Error(`The user stopped the wait for ${label}. ${later}`);
   }

@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import { boxesOf } from "../../mail/root.ts";
 import { findMail } from "../../mail/store.ts";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
+import { callRenderer, drawAnswered } from "../render/tools.ts";
 import type { Session } from "../session.ts";
 import { refuseEmpty } from "./checks.ts";
 
@@ -33,6 +34,8 @@ export function registerReply(pi: ExtensionAPI, session: Session): void {
         details: { id: reply.id, ask: id, to: reply.to },
       });
     },
+    renderCall: callRenderer("Answer an ask"),
+    renderResult: drawAnswered,
   });
 }
 

@@ -1,5 +1,6 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
+import { callRenderer, drawSent } from "../render/tools.ts";
 import type { Session } from "../session.ts";
 import { findRecipient, refuseEmpty, refuseHops } from "./checks.ts";
 
@@ -41,8 +42,10 @@ export function registerSend(pi: ExtensionAPI, session: Session): void {
         : " That session is not running: the message waits, and is read when it is opened again.";
       return Promise.resolve({
         content: [{ type: "text", text: `Sent ${id} to ${label} (${address}).${waits}` }],
-        details: { id, to: address, running: record !== undefined },
+        details: { id, to: address, label, running: record !== undefined },
       });
     },
+    renderCall: callRenderer("Send mail"),
+    renderResult: drawSent,
   });
 }
