@@ -18,6 +18,7 @@ const testFolders = [
   "test/hostile/corpus-host",
   "test/security/",
   "test/soak/",
+  "test/terminal/mail",
 ];
 
 /** Runs a program with our output and stops on failure with its exit code. */

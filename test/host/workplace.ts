@@ -57,6 +57,17 @@ export interface PrintOptions extends WorkplaceSessionOptions {
   timeoutMs?: number;
 }
 
+/** How a Pi process is started. */
+export interface Invocation {
+  /** The session id it is given. */
+  id: string;
+  program: string;
+  args: string[];
+  cwd: string;
+  /** The whole environment. */
+  env: Record<string, string>;
+}
+
 /** What a `pi -p` run left. */
 export interface PrintResult {
   stdout: string;
@@ -106,6 +117,7 @@ export class Workplace {
   readonly #modelIds = new Set(["alice", "bob", "carol", "dave", "erin", "worker"]);
   readonly #sessions: PiSession[] = [];
   readonly #children = new Set<ChildProcess>();
+  readonly #closers: (() => Promise<void>)[] = [];
 
   private constructor(folder: string, model: ScriptedModel, options: WorkplaceOptions) {
     this.folder = folder;
@@ -154,11 +166,10 @@ export class Workplace {
 
   /** Runs `pi -p` with a prompt to its end. */
   async print(prompt: string, options: PrintOptions = {}): Promise<PrintResult> {
-    const completed = this.#completed(options);
-    const flags = sessionFlags(completed, completed.id ?? newSessionId());
-    const child = spawn(process.execPath, [piUnderTest().entry, "-p", ...flags, "--", prompt], {
-      cwd: completed.cwd,
-      env: completed.env,
+    const { program, args, cwd, env } = this.invocation(options);
+    const child = spawn(program, [...args, "-p", "--", prompt], {
+      cwd,
+      env,
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#children.add(child);
@@ -178,6 +189,14 @@ export class Workplace {
       this.#children.delete(child);
     });
     return result;
+  }
+
+  /** How Pi is started in its interactive mode, for what gives it a terminal. */
+  invocation(options: WorkplaceSessionOptions = {}): Invocation {
+    const { cwd, env, ...completed } = this.#completed(options);
+    const id = completed.id ?? newSessionId();
+    const args = [piUnderTest().entry, ...sessionFlags(completed, id)];
+    return { id, program: process.execPath, args, cwd, env };
   }
 
   /** The paths of an address's mailbox. */
@@ -211,6 +230,11 @@ export class Workplace {
     return path;
   }
 
+  /** Has `close` call this first, for what lives in the workplace and has processes of its own. */
+  beforeClose(close: () => Promise<void>): void {
+    this.#closers.push(close);
+  }
+
   /** Ends every process it started, by its id, closes the model, and removes the folder. Safe to call twice. */
   async close(): Promise<void> {
     const ended = this.#sessions.map(async (session) => {
@@ -219,9 +243,11 @@ export class Workplace {
       await session.kill("SIGKILL");
     });
     for (const child of this.#children) child.kill("SIGKILL");
+    const closed = await Promise.allSettled(this.#closers.map((close) => close()));
     await Promise.allSettled(ended);
     await this.model.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    for (const result of closed) if (result.status === "rejected") throw result.reason;
   }
 
   /** `await using` closes the workplace. */
