@@ -26,7 +26,7 @@ export function haveTmux(): boolean {
   if (isThere("tmux", "-V")) return true;
   const missing = "tmux is missing and could not be installed";
   if (process.env["CI"]) throw new Error(`${missing}. Install it: the terminal tests need it.`);
-  process.stderr.write(`${missing}: the terminal tests are skipped.\n`);
+  process.stderr.write(`${missing}: what needs a terminal is skipped.\n`);
   return false;
 }
 
