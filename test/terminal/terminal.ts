@@ -30,6 +30,7 @@ export class Terminal {
   readonly #workplace: Workplace;
   readonly #folder: string;
   readonly #size: Required<TerminalOptions>;
+  readonly #socket: string;
   readonly #tmux: Tmux;
   readonly #panes: Pane[] = [];
   readonly #kill = (): void => {
@@ -41,10 +42,10 @@ export class Terminal {
     this.#workplace = workplace;
     this.#folder = mkdtempSync(join(workplace.folder, "tmux-"));
     this.#size = { columns: 100, rows: 40, ...options };
-    this.#tmux = new Tmux(join(this.#folder, "socket"), workplace.environment(ENVIRONMENT));
+    this.#socket = join(this.#folder, "socket");
+    this.#tmux = new Tmux(this.#socket, workplace.environment(ENVIRONMENT));
     // Pi warns of programs it cannot find, in lines that only some machines would have.
     for (const tool of ["fd", "rg"]) chmodSync(workplace.write(`agent/bin/${tool}`, ""), 0o700);
-    // The last resort, for a test process that is ended early: what it started goes with it.
     process.once("exit", this.#kill);
     workplace.beforeClose(() => this.close());
   }
@@ -117,6 +118,12 @@ export class Terminal {
       ...["start-server", ...commands, ";", "display-message", "-p", "#{pid}"],
     );
     this.#server = Number(pid);
+    // The last resort, for a test process that is killed: the server ends after it, and with the
+    // server every Pi.
+    const ended = `while kill -0 ${process.pid}; do sleep 2; done 2>/dev/null`;
+    await this.#tmux.command(
+      ...["run-shell", "-b", `${ended}; tmux -S '${this.#socket}' kill-server`],
+    );
   }
 
   /** Kills the server and all that it runs; gives back the ids. */
