@@ -1,5 +1,6 @@
 import {
   type ExtensionAPI,
+  type ExtensionCommandContext,
   type ExtensionContext,
   getAgentDir,
 } from "@earendil-works/pi-coding-agent";
@@ -45,15 +46,25 @@ export function registerCommand(pi: ExtensionAPI, session: Session): void {
   pi.registerCommand("mailbox", {
     description: "Look at this session's mail, or mail another Pi session: /mailbox <to> <text>",
     getArgumentCompletions: completerFor(session),
-    handler: (args, context) => {
+    handler: async (args, context) => {
       try {
-        tellUser(context, answerTo(parseCommand(args), context), "info");
+        const command = parseCommand(args);
+        if (command.do === "show" && context.mode === "tui") await showScreen(context);
+        else tellUser(context, answerTo(command, context), "info");
       } catch (error) {
         tellUser(context, errorText(error), "error");
       }
-      return Promise.resolve();
     },
   });
+
+  async function showScreen(context: ExtensionCommandContext): Promise<void> {
+    // Not before it is wanted: Pi's start would pay for it.
+    const [{ openScreen }, { sourceOf }] = await Promise.all([
+      import("./screen/open.ts"),
+      import("./screen/source.ts"),
+    ]);
+    await openScreen(context, sourceOf(session, pi.getSessionName()));
+  }
 
   function answerTo(command: Command, context: ExtensionContext): string {
     switch (command.do) {

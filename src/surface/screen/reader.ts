@@ -1,0 +1,104 @@
+import { getMarkdownTheme } from "@earendil-works/pi-coding-agent";
+import { Markdown, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { sentAt } from "../../mail/envelope.ts";
+import { cleanText, cleanValue, cutToBytes, MAX_BODY_BYTES } from "../../text.ts";
+import type { ListedMail } from "./content.ts";
+import { fit, type Paint } from "./paint.ts";
+import { colourOf } from "./rows.ts";
+
+/** The most of a body that is shown, in bytes of UTF-8. */
+const MAX_SHOWN_BYTES = 256 * 1024;
+
+/** A mail as lines of at most a width, whole (S18.2); made anew when the mail, its state or the width changes. */
+export class Reader {
+  readonly #paint: Paint;
+  #made:
+    { readonly mail: ListedMail; readonly width: number; readonly lines: string[] } | undefined;
+
+  constructor(paint: Paint) {
+    this.#paint = paint;
+  }
+
+  lines(mail: ListedMail, width: number): readonly string[] {
+    const made = this.#made;
+    if (made?.width === width && isSame(made.mail, mail)) return made.lines;
+    const lines = [
+      ...headLines(this.#paint, mail, width),
+      "",
+      ...bodyLines(this.#paint, mail, width),
+    ];
+    this.#made = { mail, width, lines };
+    return lines;
+  }
+
+  /** The colours have changed. */
+  invalidate(): void {
+    this.#made = undefined;
+  }
+}
+
+function isSame(one: ListedMail, other: ListedMail): boolean {
+  const keys = ["state", "path", "other", "isSent"] as const;
+  return one.envelope.id === other.envelope.id && keys.every((key) => one[key] === other[key]);
+}
+
+function headLines(paint: Paint, mail: ListedMail, width: number): string[] {
+  const { envelope, path, other, state, isSent } = mail;
+  const session = `${cleanValue(other)} (${cleanValue(isSent ? envelope.to : envelope.from)})`;
+  const time = sentAt(envelope);
+  const fields: readonly (readonly [string, string])[] = [
+    [isSent ? "To" : "From", session],
+    ["Kind", envelope.kind + (envelope.status === "" ? "" : `, ${envelope.status}`)],
+    ["Sent", time === undefined ? "at an unknown time" : new Date(time).toString().slice(0, 33)],
+    ["State", paint.fg(colourOf(state), state)],
+    ["Id", cleanValue(envelope.id)],
+    ...(envelope.in_reply_to.length > 0
+      ? [["Answers", cleanValue(envelope.in_reply_to.join(", "))] as const]
+      : []),
+    ["File", cleanValue(path)],
+  ];
+  return fields.flatMap(([name, value]) =>
+    wrapped(`${paint.fg("muted", name.padEnd(8))} ${value}`, width),
+  );
+}
+
+function bodyLines(paint: Paint, { envelope, path }: ListedMail, width: number): string[] {
+  const part = cutToBytes(envelope.body, MAX_SHOWN_BYTES);
+  const text = cleanText(part);
+  const lines = text.trim() === "" ? [paint.fg("dim", " (empty)")] : asMarkdown(text, width);
+  if (part === envelope.body) return lines;
+  const note = `(Cut here; the whole mail is in ${cleanValue(path)})`;
+  return [...lines, "", ...wrapped(paint.fg("warning", note), width)];
+}
+
+/** Markdown where that takes no time, else the text as it is. */
+function asMarkdown(text: string, width: number): string[] {
+  if (isTame(text)) {
+    try {
+      const markdown = new Markdown(text, width > 20 ? 1 : 0, 0, getMarkdownTheme(), undefined, {
+        renderLatex: false,
+        preserveOrderedListMarkers: true,
+        preserveBackslashEscapes: true,
+      });
+      return markdown.render(width).map((line) => fit(line, width));
+    } catch {
+      // It nests too deeply.
+    }
+  }
+  return wrapped(text.replaceAll("\t", "   "), width);
+}
+
+/** The most marks, and the longest unbroken word, of a text that is parsed as Markdown. */
+const MAX_MARKS = 1500;
+const MAX_WORD = 1000;
+
+/** Whether a text can be parsed in no time: the parser's work grows with the square of its marks. */
+export function isTame(text: string): boolean {
+  if (text.length > MAX_BODY_BYTES) return false;
+  const marks = text.match(/[*_~[\]<@!>]/g)?.length ?? 0;
+  return marks <= MAX_MARKS && text.split(/\s+/).every((word) => word.length <= MAX_WORD);
+}
+
+function wrapped(text: string, width: number): string[] {
+  return wrapTextWithAnsi(text, Math.max(1, width)).map((line) => fit(line, width));
+}

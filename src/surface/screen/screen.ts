@@ -1,0 +1,170 @@
+import type { Component, Focusable, KeybindingsManager, TUI } from "@earendil-works/pi-tui";
+import type { Cancel, Clock } from "../../clock.ts";
+import { errorText } from "../../mail/errors.ts";
+import { cleanText } from "../../text.ts";
+import { Composer } from "./composer.ts";
+import type { Content, ScreenSource } from "./content.ts";
+import { type Brushes, draw } from "./frame.ts";
+import { keyOf, leavesComposer } from "./keys.ts";
+import { fit, type Paint } from "./paint.ts";
+import { Reader } from "./reader.ts";
+import { failed, OPENED, putAway, refreshed, sent, type State, viewOf } from "./state.ts";
+import { type Extent, pressed } from "./update.ts";
+
+/** How often the lists are read anew, in ms. */
+const REFRESH = 2000;
+
+/** What a screen is opened with. */
+export interface ScreenOptions {
+  readonly tui: TUI;
+  readonly paint: Paint;
+  readonly keybindings: KeybindingsManager;
+  readonly source: ScreenSource;
+  readonly clock: Clock;
+  /** Called once, when the user closes it. */
+  readonly close: () => void;
+}
+
+/** The screen of a mailbox (S18.2), as tall as the terminal. No method throws. */
+export class MailScreen implements Component, Focusable {
+  readonly #options: ScreenOptions;
+  readonly #brushes: Brushes;
+  readonly #composer: Composer;
+  readonly #reader: Reader;
+  #state: State = OPENED;
+  #extent: Extent = { page: 1, lines: 0 };
+  #focused = false;
+  #cancelRefresh: Cancel | undefined;
+
+  constructor(options: ScreenOptions) {
+    const { tui, paint, keybindings, source, clock } = options;
+    this.#options = options;
+    this.#reader = new Reader(paint);
+    this.#composer = new Composer(tui, paint, (text) => {
+      this.#submit(text);
+    });
+    const [reader, composer] = [this.#reader, this.#composer];
+    const { name, address } = source;
+    this.#brushes = { paint, keybindings, reader, composer, name, address };
+    this.#refresh();
+    this.#cancelRefresh = clock.every(REFRESH, () => {
+      if (source.isOpen()) this.#refresh();
+      else this.#end();
+      tui.requestRender();
+    });
+  }
+
+  get focused(): boolean {
+    return this.#focused;
+  }
+
+  /** Set by Pi; without the focus the screen makes way for the dialog that has it. */
+  set focused(focused: boolean) {
+    this.#focused = focused;
+    this.#composer.focused = focused;
+  }
+
+  render(width: number): string[] {
+    const { tui, paint, clock } = this.#options;
+    if (!this.#focused)
+      return [fit(paint.fg("muted", " The mailbox waits for the dialog below."), width)];
+    try {
+      const height = Math.max(1, tui.terminal.rows);
+      const { lines, extent } = draw(this.#brushes, this.#state, width, height, clock.now());
+      this.#extent = extent;
+      return lines;
+    } catch (error) {
+      const text = cleanText(errorText(error)).replace(/\s+/g, " ");
+      return [fit(paint.fg("error", ` The mailbox cannot be drawn: ${text}`), width)];
+    }
+  }
+
+  handleInput(data: string): void {
+    try {
+      if (viewOf(this.#state).at === "composer") this.#compose(data);
+      else this.#press(data);
+    } catch (error) {
+      this.#state = failed(this.#state, errorText(error));
+    }
+    this.#options.tui.requestRender();
+  }
+
+  invalidate(): void {
+    this.#reader.invalidate();
+    this.#composer.invalidate();
+  }
+
+  /** Nothing runs after this. */
+  dispose(): void {
+    this.#cancelRefresh?.();
+    this.#cancelRefresh = undefined;
+  }
+
+  /** The session is another one now, which Pi does not say while a screen is open. */
+  #end(): void {
+    this.dispose();
+    this.#state = failed(this.#state, "The session of this mailbox is closed; close the screen.");
+  }
+
+  #press(data: string): void {
+    const key = keyOf(data, this.#options.keybindings);
+    if (key === undefined) return;
+    const next = pressed(this.#state, key, this.#extent);
+    if (next === "close") {
+      this.dispose();
+      this.#options.close();
+      return;
+    }
+    this.#state = next;
+    const view = viewOf(next);
+    if (view.at === "composer") this.#composer.text = next.drafts.get(view.letter.to) ?? "";
+  }
+
+  #compose(data: string): void {
+    if (leavesComposer(data, this.#options.keybindings)) {
+      this.#state = putAway({ ...this.#state, status: undefined }, this.#composer.text);
+      return;
+    }
+    this.#composer.handleInput(data);
+  }
+
+  #submit(text: string): void {
+    const view = viewOf(this.#state);
+    if (view.at !== "composer") return;
+    const { source } = this.#options;
+    const { to, answers } = view.letter;
+    try {
+      if (text === "") throw new Error("Nothing was sent: the message is empty. Write one.");
+      this.#state = sent(
+        this.#state,
+        answers ? source.answer(answers, text) : source.send(to, text),
+      );
+    } catch (error) {
+      // The editor has let go of it.
+      this.#composer.text = text;
+      this.#state = failed(this.#state, errorText(error));
+    }
+    this.#refresh();
+  }
+
+  /** Reads the lists anew; one that cannot be read stays as it was, and the reason is shown. */
+  #refresh(): void {
+    const { source } = this.#options;
+    const { content } = this.#state;
+    let fault: string | undefined;
+    const read = <T>(look: () => T, otherwise: T): T => {
+      try {
+        return look();
+      } catch (error) {
+        fault ??= errorText(error);
+        return otherwise;
+      }
+    };
+    const now: Content = {
+      sessions: read(() => source.sessions(), content.sessions),
+      inbox: read(() => source.inbox(), content.inbox),
+      sent: read(() => source.sent(), content.sent),
+    };
+    this.#state = refreshed(this.#state, now, fault);
+  }
+}

@@ -1,0 +1,67 @@
+import type { ListedMail } from "../../mailbox/overview.ts";
+import { labelsOf } from "../../sessions/addressing.ts";
+import { runningRecords, stateOf } from "../../sessions/record.ts";
+import { cleanValue } from "../../text.ts";
+import type { Session } from "../session.ts";
+import { refuseEmpty } from "../tools/checks.ts";
+import type { ScreenSource, SessionRow } from "./content.ts";
+
+/**
+ * What the screen shows and does, for the session that is open.
+ *
+ * @param name of this session.
+ * @throws an error when it has no mailbox.
+ */
+export function sourceOf(session: Session, name: string | undefined): ScreenSource {
+  const { mailbox } = session;
+  const { address } = mailbox;
+  return {
+    name,
+    address,
+    isOpen: () => {
+      try {
+        return session.mailbox === mailbox;
+      } catch {
+        return false;
+      }
+    },
+    sessions: () => sessionRows(address, mailbox.clock.now()),
+    inbox: () => mailbox.inbox(),
+    sent: () => mailbox.sent(),
+    send: (to, text) => {
+      refuseEmpty(text);
+      // As of /mailbox: it is the user's, whatever run is on (S10.2).
+      const { id } = mailbox.send({ to, kind: "request", hops: 0, body: text });
+      return `Sent ${id} to ${labelOf(to)}`;
+    },
+    answer: ({ envelope, other }: ListedMail, text) => {
+      refuseEmpty(text);
+      const { id } = mailbox.answer(envelope.id, text);
+      return `Sent ${id} to ${cleanValue(other)}`;
+    },
+  };
+}
+
+function sessionRows(self: string, now: number): SessionRow[] {
+  const running = runningRecords();
+  const labels = labelsOf(running);
+  const label = (address: string): string => labels.get(address) ?? cleanValue(address);
+  return running.map((record) => ({
+    address: record.address,
+    label: label(record.address),
+    cwd: record.cwd,
+    state: stateOf(record, now),
+    waitingOn: record.waitingOn === "" ? "" : label(record.waitingOn),
+    isSelf: record.address === self,
+  }));
+}
+
+/** How to call a session in what is said of a mail that went to it. */
+function labelOf(address: string): string {
+  try {
+    return labelsOf(runningRecords(), [address]).get(address) ?? address;
+  } catch {
+    // It was sent all the same.
+    return address;
+  }
+}
