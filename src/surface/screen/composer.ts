@@ -1,11 +1,14 @@
 import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
-import { Editor, type TUI, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { cleanText, cleanValue } from "../../text.ts";
+import { CURSOR_MARKER, Editor, type TUI } from "@earendil-works/pi-tui";
+import { firstLine } from "../lists.ts";
 import { fit, type Paint } from "./paint.ts";
 import type { Letter } from "./state.ts";
 
-/** How the editor draws its cursor: in reverse. */
-const CURSOR = "\u001b[7m";
+/** Pi's editor does not come to an end with a character that is wider than all of it. */
+const LEAST_WIDTH = 10;
+
+/** What may be in a pasted text, and would be at work in the terminal; it is sent all the same. */
+const HIDDEN = /[\u0080-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Where a mail is written, in Pi's own kind of editor. */
 export class Composer {
@@ -44,25 +47,21 @@ export class Composer {
   }
 
   /**
-   * The lines that say what is written to whom, and the editor below them; where not all of that
+   * The first line of what is answered, and the editor below it; where not all of that
    * fits, the part with the cursor.
    */
   lines(letter: Letter, width: number, height: number): string[] {
-    const said = wrapTextWithAnsi(` ${headOf(this.#paint, letter)}`, Math.max(1, width));
-    const lines = [...said, ...this.#editor.render(width)].map((line) => fit(line, width));
-    const cursor = lines.findIndex((line) => line.includes(CURSOR));
+    const asked = askedLine(this.#paint, letter);
+    const lines = [...asked, ...this.#editor.render(Math.max(LEAST_WIDTH, width))].map((line) =>
+      fit(line.replace(HIDDEN, ""), width),
+    );
+    const cursor = lines.findIndex((line) => line.includes(CURSOR_MARKER));
     const from = Math.min(lines.length - height, cursor - height + 1);
     return lines.slice(Math.max(0, from)).slice(0, height);
   }
 }
 
-function headOf(paint: Paint, { to, label, answers }: Letter): string {
-  const name = paint.bold(cleanValue(label));
-  const address = paint.fg("dim", `(${cleanValue(to)})`);
-  if (!answers) return `${paint.fg("accent", "New request")} to ${name} ${address}`;
-  const { kind, body } = answers.envelope;
-  const about = cleanValue(cleanText(body.slice(0, 200)))
-    .replace(/\s+/g, " ")
-    .slice(0, 60);
-  return `${paint.fg("accent", "Your answer")} to the ${kind} of ${name} ${address}: ${paint.fg("muted", about)}`;
+/** The beginning of the mail that is answered. */
+function askedLine(paint: Paint, { answers }: Letter): string[] {
+  return answers ? [paint.fg("muted", ` > ${firstLine(answers.envelope.body)}`)] : [];
 }

@@ -2,11 +2,11 @@ import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
 import { type KeybindingsManager, SelectList, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { cleanText, cleanValue } from "../../text.ts";
 import type { Composer } from "./composer.ts";
-import { nameOf } from "./keys.ts";
-import { fill, fit, help, type Hint, type Paint, rule } from "./paint.ts";
+import { hints } from "./hints.ts";
+import { fill, fit, help, type Paint, rule } from "./paint.ts";
 import type { Reader } from "./reader.ts";
 import { mailRows, sessionRows } from "./rows.ts";
-import { LISTS, type ListName, recipientsOf, type State, viewOf } from "./state.ts";
+import { type Letter, LISTS, type ListName, recipientsOf, type State, viewOf } from "./state.ts";
 import type { Extent } from "./update.ts";
 
 /** What the screen is drawn with. */
@@ -78,8 +78,15 @@ function title(paint: Paint, state: State, width: number): string {
     case "recipients":
       return fit(` ${paint.fg("accent", "New request: to whom?")}`, width);
     case "composer":
-      return fit(` ${paint.fg("accent", view.letter.answers ? "Answer" : "New request")}`, width);
+      return fit(` ${letterTitle(paint, view.letter)}`, width);
   }
+}
+
+/** What is written, which of the two it is, and to whom. */
+function letterTitle(paint: Paint, { to, label, answers }: Letter): string {
+  const what = answers ? `Your answer to the ${answers.envelope.kind} of` : "New request to";
+  const name = paint.bold(cleanValue(label));
+  return `${paint.fg("accent", what)} ${name} ${paint.fg("dim", `(${cleanValue(to)})`)}`;
 }
 
 const TITLES: Readonly<Record<ListName, string>> = {
@@ -142,8 +149,8 @@ const EMPTY: Readonly<Record<ListName, string>> = {
 
 function recipientLines(state: State, width: number, height: number): string[] {
   const items = recipientsOf(state).map(({ address, label, state: doing, cwd }) => ({
-    value: address,
-    label: cleanValue(label) || address,
+    value: cleanValue(address),
+    label: cleanValue(label),
     description: cleanValue(`${doing} in ${cwd}`),
   }));
   const list = new SelectList(items, Math.max(1, height - 1), getSelectListTheme());
@@ -161,40 +168,4 @@ function statusLines(paint: Paint, state: State, width: number, most: number): s
   const shown =
     lines.length > most ? [...lines.slice(0, most - 1), `${lines[most - 1] ?? ""}…`] : lines;
   return shown.map((line) => fit(` ${paint.fg(status.level, line)}`, width));
-}
-
-function hints(state: State, keybindings: KeybindingsManager): Hint[] {
-  const enter = nameOf(keybindings, "tui.select.confirm");
-  const escape = nameOf(keybindings, "tui.select.cancel");
-  switch (viewOf(state).at) {
-    case "lists":
-      return [
-        [escape, "close"],
-        [enter, state.list === "sessions" ? "write" : "open"],
-        ["n", "new"],
-        ...(state.list === "sessions" ? [] : [["r", "answer"] as const]),
-        ["←→", "lists"],
-        ["↑↓", "move"],
-      ];
-    case "reader":
-      return [
-        [escape, "back"],
-        ["r", "answer"],
-        ["n", "new"],
-        ["↑↓", "scroll"],
-        ["pgup/pgdn", "page"],
-      ];
-    case "recipients":
-      return [
-        [escape, "back"],
-        [enter, "write"],
-        ["↑↓", "move"],
-      ];
-    case "composer":
-      return [
-        [escape, "back, keeps the text"],
-        [nameOf(keybindings, "tui.input.submit"), "send"],
-        [nameOf(keybindings, "tui.input.newLine"), "new line"],
-      ];
-  }
 }

@@ -42,6 +42,9 @@ function isSame(one: ListedMail, other: ListedMail): boolean {
   return one.envelope.id === other.envelope.id && keys.every((key) => one[key] === other[key]);
 }
 
+/** How far the values stand in. */
+const INDENT = 9;
+
 function headLines(paint: Paint, mail: ListedMail, width: number): string[] {
   const { envelope, path, other, state, isSent } = mail;
   const session = `${cleanValue(other)} (${cleanValue(isSent ? envelope.to : envelope.from)})`;
@@ -57,9 +60,12 @@ function headLines(paint: Paint, mail: ListedMail, width: number): string[] {
       : []),
     ["File", cleanValue(path)],
   ];
-  return fields.flatMap(([name, value]) =>
-    wrapped(`${paint.fg("muted", name.padEnd(8))} ${value}`, width),
-  );
+  return fields.flatMap(([name, value]) => {
+    const label = paint.fg("muted", ` ${name.padEnd(8)}`);
+    if (width < 2 * INDENT) return wrapped(`${label}${value}`, width);
+    const lines = wrapped(value, width - INDENT);
+    return lines.map((line, at) => (at === 0 ? label : " ".repeat(INDENT)) + line);
+  });
 }
 
 function bodyLines(paint: Paint, { envelope, path }: ListedMail, width: number): string[] {

@@ -8,7 +8,8 @@ import { type Brushes, draw } from "./frame.ts";
 import { keyOf, leavesComposer } from "./keys.ts";
 import { fit, type Paint } from "./paint.ts";
 import { Reader } from "./reader.ts";
-import { failed, OPENED, putAway, refreshed, sent, type State, viewOf } from "./state.ts";
+import { putAway, sent } from "./letters.ts";
+import { failed, OPENED, refreshed, type State, viewOf } from "./state.ts";
 import { type Extent, pressed } from "./update.ts";
 
 /** How often the lists are read anew, in ms. */
@@ -33,6 +34,8 @@ export class MailScreen implements Component, Focusable {
   readonly #reader: Reader;
   #state: State = OPENED;
   #extent: Extent = { page: 1, lines: 0 };
+  /** As it was last drawn. */
+  #width = 80;
   #focused = false;
   #cancelRefresh: Cancel | undefined;
 
@@ -68,6 +71,7 @@ export class MailScreen implements Component, Focusable {
     const { tui, paint, clock } = this.#options;
     if (!this.#focused)
       return [fit(paint.fg("muted", " The mailbox waits for the dialog below."), width)];
+    this.#width = width;
     try {
       const height = Math.max(1, tui.terminal.rows);
       const { lines, extent } = draw(this.#brushes, this.#state, width, height, clock.now());
@@ -109,6 +113,8 @@ export class MailScreen implements Component, Focusable {
   #press(data: string): void {
     const key = keyOf(data, this.#options.keybindings);
     if (key === undefined) return;
+    // Several keys may come before Pi draws what the first has opened.
+    this.render(this.#width);
     const next = pressed(this.#state, key, this.#extent);
     if (next === "close") {
       this.dispose();
@@ -121,11 +127,10 @@ export class MailScreen implements Component, Focusable {
   }
 
   #compose(data: string): void {
+    this.#state = { ...this.#state, status: undefined };
     if (leavesComposer(data, this.#options.keybindings)) {
-      this.#state = putAway({ ...this.#state, status: undefined }, this.#composer.text);
-      return;
-    }
-    this.#composer.handleInput(data);
+      this.#state = putAway(this.#state, this.#composer.text);
+    } else this.#composer.handleInput(data);
   }
 
   #submit(text: string): void {
@@ -165,6 +170,10 @@ export class MailScreen implements Component, Focusable {
       inbox: read(() => source.inbox(), content.inbox),
       sent: read(() => source.sent(), content.sent),
     };
-    this.#state = refreshed(this.#state, now, fault);
+    try {
+      this.#state = refreshed(this.#state, now, fault);
+    } catch (error) {
+      this.#state = failed(this.#state, errorText(error));
+    }
   }
 }

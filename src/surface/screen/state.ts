@@ -1,5 +1,4 @@
-import { cleanValue } from "../../text.ts";
-import { type Content, isOwed, type ListedMail, type SessionRow } from "./content.ts";
+import type { Content, ListedMail, SessionRow } from "./content.ts";
 
 /** The lists, in the order of their tabs. */
 export const LISTS = ["sessions", "inbox", "sent"] as const;
@@ -162,54 +161,12 @@ export function back(state: State): State {
   return { ...state, opened: state.opened.slice(0, -1) };
 }
 
-/** The composer, for the other session of a mail: its answer where it is owed, else a new request. */
-export function answering(state: State, mail: ListedMail): State {
-  const { from, to } = mail.envelope;
-  const answers = isOwed(mail) ? mail : undefined;
-  return composing(state, { to: mail.isSent ? to : from, label: mail.other, answers });
-}
-
-/** The composer, in place of the list of recipients where it comes from there. */
-export function composing(state: State, letter: Letter): State {
-  const self = state.content.sessions.find(({ isSelf }) => isSelf)?.address;
-  if (letter.to === self) return warned(state, "This is your own session; choose another one.");
-  const from = viewOf(state).at === "recipients" ? back(state) : state;
-  return into(from, { at: "composer", letter });
-}
-
+/** The same with a line that says why a key did nothing. */
 export function warned(state: State, text: string): State {
   return { ...state, status: { level: "warning", text } };
 }
 
-/** Back from the composer, keeping an unfinished text for when it is opened again. */
-export function putAway(state: State, text: string): State {
-  const view = viewOf(state);
-  if (view.at !== "composer") return state;
-  return back({ ...state, drafts: withDraft(state.drafts, view.letter.to, text) });
-}
-
-/** Back from the composer after its text went out. */
-export function sent(state: State, said: string): State {
-  return { ...putAway(state, ""), status: { level: "success", text: said } };
-}
-
-/** The text could not be sent; the composer stays. */
+/** The same with a line that says what went wrong. */
 export function failed(state: State, text: string): State {
   return { ...state, status: { level: "error", text } };
-}
-
-function withDraft(drafts: State["drafts"], to: string, text: string): ReadonlyMap<string, string> {
-  const next = new Map(drafts);
-  if (text.trim() === "") next.delete(to);
-  else next.set(to, text);
-  return next;
-}
-
-/** Who the unfinished texts are to, for a question before they are given up. */
-export function unfinished({ drafts, content }: State): string {
-  const labels = [...drafts.keys()].map((to) => {
-    const row = content.sessions.find(({ address }) => address === to);
-    return cleanValue(row?.label ?? to.slice(0, 8));
-  });
-  return labels.join(", ");
 }

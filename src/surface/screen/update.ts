@@ -1,8 +1,7 @@
+import { answering, composing, unfinished } from "./letters.ts";
 import {
-  answering,
   back,
   type Choice,
-  composing,
   into,
   type Key,
   LISTS,
@@ -10,7 +9,6 @@ import {
   moved,
   recipientsOf,
   type State,
-  unfinished,
   viewOf,
   warned,
 } from "./state.ts";
