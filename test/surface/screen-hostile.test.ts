@@ -86,6 +86,7 @@ const happening = fc.oneof(
   },
   { weight: 1, arbitrary: text.map((broken) => ({ broken })) },
   { weight: 1, arbitrary: fc.constant({ mended: true }) },
+  { weight: 1, arbitrary: fc.integer({ min: -30, max: 30 }).map((wheel) => ({ wheel })) },
   {
     weight: 1,
     arbitrary: fc
@@ -106,6 +107,7 @@ describe("S18.2 whatever is in mail and records, whatever is pressed, on a termi
         opened.source.received = [received({ body: "# one" }), received({ kind: "ask" })];
         for (const each of happenings) {
           if ("keys" in each) opened.press(...each.keys);
+          else if ("wheel" in each) opened.wheel(each.wheel);
           else if ("width" in each) Object.assign(opened, each);
           else if ("broken" in each) {
             opened.source.broken = new Error(each.broken);

@@ -147,6 +147,20 @@ export class Opened {
     this.screen.focused = true;
   }
 
+  /** Turns the mouse's wheel. */
+  wheel(lines: number): this {
+    const place = { x: 0, y: 0, screenX: 0, screenY: 0, width: this.width, height: this.height };
+    const plain = { shift: false, alt: false, ctrl: false };
+    this.screen.handleMouse({
+      type: "wheel",
+      button: "none",
+      wheelDelta: lines,
+      ...place,
+      ...plain,
+    });
+    return this;
+  }
+
   /** Presses keys, or types texts, one after the other. */
   press(...keys: string[]): this {
     for (const key of keys) this.screen.handleInput(key);

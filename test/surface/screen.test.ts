@@ -189,6 +189,22 @@ describe("S18.2 Enter opens a mail whole", () => {
     expect(opened.press(KEYS.home).text).toContain("From");
   });
 
+  test("scrolls with the wheel, as do the lists", () => {
+    const opened = new Opened();
+    opened.height = 12;
+    opened.source.received = Array.from({ length: 20 }, (_, at) =>
+      received({ body: `mail ${String(at)}.\n\n`.repeat(20) }),
+    );
+    opened.clock.advance(2000);
+    expect(opened.press(right).wheel(3).text).toMatch(/→ .*mail 3\./);
+    expect(opened.wheel(-9).text).toMatch(/→ .*mail 0\./);
+    opened.press(enter).raw();
+    expect(opened.wheel(2).text).toContain("3–9 of");
+    expect(opened.wheel(-5).text).toContain("1–7 of");
+    opened.wheel(500);
+    expect(opened.press(up).wheel(1).lines()).toEqual(opened.press(KEYS.end).lines());
+  });
+
   test("shows how it stands now, and stays when it has left the list", () => {
     const opened = new Opened();
     const mail = received({ kind: "ask", body: "Which port?" }, { state: "to answer" });

@@ -1,4 +1,11 @@
-import type { Component, Focusable, KeybindingsManager, TUI } from "@earendil-works/pi-tui";
+import type {
+  Component,
+  Focusable,
+  KeybindingsManager,
+  TUI,
+  TuiMouseEvent,
+  TuiMouseEventResult,
+} from "@earendil-works/pi-tui";
 import type { Cancel, Clock } from "../../clock.ts";
 import { errorText } from "../../mail/errors.ts";
 import { cleanText } from "../../text.ts";
@@ -10,7 +17,7 @@ import { fit, type Paint } from "./paint.ts";
 import { Reader } from "./reader.ts";
 import { putAway, sent } from "./letters.ts";
 import { failed, OPENED, refreshed, type State, viewOf } from "./state.ts";
-import { type Extent, pressed } from "./update.ts";
+import { type Extent, pressed, wheeled } from "./update.ts";
 
 /** How often the lists are read anew, in ms. */
 const REFRESH = 2000;
@@ -91,6 +98,13 @@ export class MailScreen implements Component, Focusable {
       this.#state = failed(this.#state, errorText(error));
     }
     this.#options.tui.requestRender();
+  }
+
+  /** The wheel scrolls; Pi asks for it in fullscreen mode. */
+  handleMouse({ type, wheelDelta = 0 }: TuiMouseEvent): TuiMouseEventResult | undefined {
+    if (type !== "wheel" || wheelDelta === 0) return undefined;
+    this.#state = wheeled(this.#state, wheelDelta, this.#extent);
+    return { handled: true };
   }
 
   invalidate(): void {

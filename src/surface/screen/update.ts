@@ -39,6 +39,20 @@ export function pressed(before: State, key: Key, extent: Extent): State | "close
   }
 }
 
+/** The screen after the mouse's wheel was turned by so many lines. */
+export function wheeled(state: State, by: number, { page, lines }: Extent): State {
+  switch (viewOf(state).at) {
+    case "lists":
+      return moved(state, state.list, by, false);
+    case "recipients":
+      return moved(state, "recipients", by, false);
+    case "reader":
+      return { ...state, top: Math.max(0, Math.min(state.top + by, lines - page)) };
+    case "composer":
+      return state;
+  }
+}
+
 function closed(before: State, state: State): State | "close" {
   if (before.closing || state.drafts.size === 0) return "close";
   const text = `Your text to ${unfinished(state)} is unfinished; once more closes and drops it.`;
