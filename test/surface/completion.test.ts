@@ -134,7 +134,7 @@ describe("S18.3 the first word behind /mailbox", () => {
     );
     const start = performance.now();
     expect(offered("", running)).toHaveLength(204);
-    expect(performance.now() - start).toBeLessThan(100);
+    expect(performance.now() - start).toBeLessThan(500);
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (typed) => {
         offered(typed, running.slice(0, 3));
