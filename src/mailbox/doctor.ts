@@ -57,7 +57,7 @@ export interface OwnFacts {
   /** `undefined` while another process serves the address. */
   readonly watching: WatchReport | undefined;
   /** What is open, once it is known. */
-  readonly open: OpenFacts | undefined;
+  readonly ledger: Ledger | undefined;
   readonly setAside: readonly SetAside[];
   /** The ledger could not be written, and is tried again. */
   readonly isUnsaved: boolean;
@@ -121,15 +121,14 @@ export function examine({ address, agentFolder, now, own }: Patient): Findings {
     }),
     record: found(() => recordFacts(address)),
     waiting: found(() => waiting(address).map(itemOfName)),
-    open: own?.open ? { is: own.open } : found(() => openByLedger(address)),
+    open: own?.ledger ? { is: openFacts(own.ledger) } : found(() => openByLedger(address)),
     noMail: found(() => noMailIn(boxesOf(address).cur)),
     settings,
     settingsProblems: problems,
   };
 }
 
-/** What a ledger says is open. */
-export function openFacts(ledger: Ledger): OpenFacts {
+function openFacts(ledger: Ledger): OpenFacts {
   const items = (mails: readonly { id: string; ts: string }[]): OpenItem[] =>
     mails.map((mail) => ({ id: mail.id, at: sentAt(mail) }));
   return {

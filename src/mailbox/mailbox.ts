@@ -1,17 +1,24 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { readSettings, type Settings } from "../config.ts";
 import type { Envelope } from "../mail/envelope.ts";
-import type { Owed } from "../mail/ledger.ts";
+import type { Ledger, Owed } from "../mail/ledger.ts";
 import { hopCount } from "../turn/hops.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { Conversation } from "./conversation.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
-import { examine, type Findings, openFacts } from "./doctor.ts";
+import type { Patient } from "./doctor.ts";
 import type { Host } from "./host.ts";
 import { answerNow, type Outgoing, sendMail } from "./outgoing.ts";
-import { type ListedMail, listInbox, listSent, type Open, openIn, openOnDisk } from "./overview.ts";
 import { Service } from "./service.ts";
-import { type Counts, countsOf, type MailboxState, newState, tell, type Wait } from "./state.ts";
+import {
+  type Counts,
+  countsOf,
+  ledgerOf,
+  type MailboxState,
+  newState,
+  tell,
+  type Wait,
+} from "./state.ts";
 
 /** What a mailbox is opened with. */
 export interface MailboxOptions {
@@ -92,31 +99,15 @@ export class Mailbox {
   }
 
   /**
-   * The newest 20 mails that the session received, newest first, read anew (S18.1). It is also
-   * there while another process serves the address.
+   * What is open, as it stands now; `undefined` while another process serves the address (S18.1).
    *
-   * @throws the system's error when a folder cannot be read.
+   * @throws what keeps it from being known.
    */
-  inbox(): ListedMail[] {
-    return listInbox(this.address, this.#open());
-  }
-
-  /**
-   * The newest 20 mails that the session sent, newest first, answers not included, read anew
-   * (S18.1). It is also there while another process serves the address.
-   *
-   * @throws the system's error when a folder cannot be read.
-   */
-  sent(): ListedMail[] {
-    return listSent(this.address, this.#open());
-  }
-
-  /** What is open: known to this process, or written down by the one that serves the address. */
-  #open(): Open | undefined {
-    if (!this.#service.isOurs()) return openOnDisk(this.address);
+  open(): Ledger | undefined {
+    if (!this.#service.isOurs()) return undefined;
     this.#service.makeReady();
     confirmRead(this.#state);
-    return openIn(this.#state);
+    return ledgerOf(this.#state);
   }
 
   /**
@@ -178,18 +169,17 @@ export class Mailbox {
     if (fault !== undefined) throw new Error(`Some mail cannot be claimed for now: ${fault}`);
   }
 
-  /** All that there is to know when mail does not come; changes nothing and never throws (S18.4). */
-  examine(): Findings {
-    const { host, clock, ledger, setAside, unsaved, deferred } = this.#state;
-    const unread = [...openIn(this.#state).unread];
+  /** What the doctor is told of it (S18.4). Changes nothing and never throws. */
+  patient(): Patient {
+    const { host, clock, setAside, unsaved, deferred } = this.#state;
     const own = {
       watching: this.#service.watching,
-      open: this.#service.isReady ? openFacts({ ...ledger, unread }) : undefined,
+      ledger: this.#service.isReady ? ledgerOf(this.#state) : undefined,
       setAside,
       isUnsaved: unsaved,
       deferred: [...deferred],
     };
-    return examine({ address: host.address, agentFolder: host.agentFolder, now: clock.now(), own });
+    return { address: host.address, agentFolder: host.agentFolder, now: clock.now(), own };
   }
 
   /** Removes the folders of closed sessions whatever their age, and returns how many (S11.3). */

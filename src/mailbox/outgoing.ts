@@ -79,14 +79,14 @@ export function flushOutbox(state: MailboxState): void {
   for (const reply of state.ledger.outbox) {
     try {
       if (!isDelivered(reply)) send(reply, durable);
-      state.told.delete(`answer ${reply.id}`);
     } catch (error) {
       left.push(reply);
       const text = `mailbox: an answer cannot be sent, and is tried again. ${errorText(error)}`;
-      tell(state, text, `answer ${reply.id}`);
+      tell(state, text, "outbox");
     }
   }
   state.ledger.outbox = left;
+  if (left.length === 0) state.told.delete("outbox");
   trySave(state);
 }
 

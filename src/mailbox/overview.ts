@@ -9,7 +9,7 @@ import { type Mail, namesIn, readMail } from "../mail/store.ts";
 import { labelsOf } from "../sessions/addressing.ts";
 import { runningRecords } from "../sessions/record.ts";
 import { isOwed } from "../turn/intake.ts";
-import type { MailboxState } from "./state.ts";
+import type { Mailbox } from "./mailbox.ts";
 
 /**
  * What has become of a mail (S18.1).
@@ -50,38 +50,46 @@ const MAX_READ = 100;
 const MAX_ANSWERS_READ = 300;
 
 /** What a session has open, as lists need it. */
-export interface Open extends Pick<Ledger, "owed" | "awaiting"> {
+interface Open extends Pick<Ledger, "owed" | "awaiting"> {
   /** Names in `cur/` of what it has not read. */
   readonly unread: ReadonlySet<string>;
 }
 
-/** What an open mailbox has open. */
-export function openIn({ ledger, unread, deferred }: MailboxState): Open {
-  const names = [...unread.values()].filter(({ entered }) => !entered);
-  return { ...ledger, unread: new Set([...names.map(({ path }) => basename(path)), ...deferred]) };
+function asOpen(ledger: Ledger): Open {
+  return { ...ledger, unread: new Set(ledger.unread) };
+}
+
+/** What a mailbox has open: known to this process, or written down by the one that serves it. */
+function openOf(mailbox: Lookable): Open | undefined {
+  const ledger = mailbox.open();
+  return ledger ? asOpen(ledger) : openOnDisk(mailbox.address);
 }
 
 /**
  * What the session of an address has open by its ledger, which is only looked at; `undefined`
  * where that cannot be told.
  */
-export function openOnDisk(address: string): Open | undefined {
+function openOnDisk(address: string): Open | undefined {
   try {
     const ledger = loadLedger(address);
-    return typeof ledger === "string" ? undefined : { ...ledger, unread: new Set(ledger.unread) };
+    return typeof ledger === "string" ? undefined : asOpen(ledger);
   } catch {
     return undefined;
   }
 }
 
+/** A mailbox as far as its lists need it. */
+type Lookable = Pick<Mailbox, "address" | "open">;
+
 /**
- * The newest mail that an address received, newest first (S18.1). What is no mail, and what
- * vanishes meanwhile, is left out.
+ * The newest 20 mails that a session received, newest first, read anew (S18.1); also while another
+ * process serves the address. What is no mail, and what vanishes meanwhile, is left out.
  *
- * @param open what it has open, where that is known.
  * @throws the system's error when a folder cannot be read.
  */
-export function listInbox(address: string, open: Open | undefined): ListedMail[] {
+export function inboxOf(mailbox: Lookable): ListedMail[] {
+  const { address } = mailbox;
+  const open = openOf(mailbox);
   const boxes = boxesOf(address);
   // In this order, a mail that is claimed meanwhile is in the second at the latest.
   const waiting = mailNames(boxes.new).map((name) => join(boxes.new, name));
@@ -105,13 +113,15 @@ function receivedState(envelope: Envelope, open: Open | undefined): MailState {
 }
 
 /**
- * The newest mail that an address sent, newest first, answers not included (S18.1). What is no mail,
- * and what vanishes meanwhile, is left out.
+ * The newest 20 mails that a session sent, newest first, answers not included, read anew (S18.1);
+ * also while another process serves the address. What is no mail, and what vanishes meanwhile, is
+ * left out.
  *
- * @param open what it has open, where that is known.
  * @throws the system's error when a folder cannot be read.
  */
-export function listSent(address: string, open: Open | undefined): ListedMail[] {
+export function sentOf(mailbox: Lookable): ListedMail[] {
+  const { address } = mailbox;
+  const open = openOf(mailbox);
   const { sent } = boxesOf(address);
   const mails = newest(mailNames(sent).map((name) => join(sent, name)));
   const awaited = new Set(open?.awaiting.map(({ id }) => id));
@@ -121,14 +131,14 @@ export function listSent(address: string, open: Open | undefined): ListedMail[] 
     settled.map(({ envelope }) => envelope),
   );
   const recipients = new Map<string, Open | undefined>();
-  const openOf = (to: string): Open | undefined => {
+  const openAt = (to: string): Open | undefined => {
     if (!recipients.has(to)) recipients.set(to, openOnDisk(to));
     return recipients.get(to);
   };
   const labels = labelsFor(mails.map(({ envelope }) => envelope.to));
   return mails.map(({ envelope, path }) => {
     const answer = answers.get(envelope.id);
-    const there = deliveredState(envelope, openOf);
+    const there = deliveredState(envelope, openAt);
     const isAnswered =
       open !== undefined && there === "read" && isOwed(envelope) && !awaited.has(envelope.id);
     const state = answer ? (`answered ${answer}` as const) : isAnswered ? "answered" : there;
@@ -139,7 +149,7 @@ export function listSent(address: string, open: Open | undefined): ListedMail[] 
 /** Where a mail of ours is with its recipient. */
 function deliveredState(
   envelope: Envelope,
-  openOf: (address: string) => Open | undefined,
+  openAt: (address: string) => Open | undefined,
 ): "waiting" | "unread" | "read" | "gone" {
   if (!isAddress(envelope.to)) return "gone";
   const name = envelopeName(envelope);
@@ -151,7 +161,7 @@ function deliveredState(
   } catch {
     return "gone";
   }
-  const open = openOf(envelope.to);
+  const open = openAt(envelope.to);
   if (open?.owed.some(({ id }) => id === envelope.id) === true) return "read";
   // That it was read must be known; where it is not, the recipient reads it again at its next start.
   return open === undefined || open.unread.has(name) ? "unread" : "read";

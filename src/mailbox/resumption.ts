@@ -89,9 +89,12 @@ export function retryDeferred(state: MailboxState, closed: boolean): void {
       const isLost = error instanceof EnvelopeError || error instanceof UnreadableFile;
       if (isLost) state.deferred.delete(name);
       const fate = isLost ? "is lost" : "cannot be read, and is tried again";
-      tell(state, `mailbox: unread mail in cur/${cleanValue(name)} ${fate}: ${errorText(error)}`);
+      const text = `mailbox: unread mail in cur/${cleanValue(name)} ${fate}: ${errorText(error)}`;
+      // What is lost is told for each mail, and what may come yet but once.
+      tell(state, text, isLost ? text : "deferred");
     }
   }
+  if (state.deferred.size === 0) state.told.delete("deferred");
 }
 
 function resumeUnread(state: MailboxState, name: string, closed: boolean): void {

@@ -123,6 +123,12 @@ export function countsOf({ unread, ledger }: MailboxState): Counts {
   };
 }
 
+/** What is open; what is in the session already counts as read. */
+export function ledgerOf({ ledger, unread, deferred }: MailboxState): Ledger {
+  const names = [...unread.values()].filter(({ entered }) => !entered);
+  return { ...ledger, unread: [...names.map(({ path }) => basename(path)), ...deferred] };
+}
+
 /**
  * Writes the ledger.
  *

@@ -1,5 +1,6 @@
 import { errorText } from "../mail/errors.ts";
 import type { Mailbox } from "../mailbox/mailbox.ts";
+import { inboxOf, sentOf } from "../mailbox/overview.ts";
 import { runningRecords } from "../sessions/record.ts";
 import { cleanValue } from "../text.ts";
 import { mailLines, sessionLines } from "./lists.ts";
@@ -16,20 +17,20 @@ export function everything(mailbox: Mailbox, name: string | undefined): string {
   return [
     identityLine(mailbox, name),
     ...section("Sessions", () => sessionLines(runningRecords(), mailbox.address, now)),
-    ...section("Inbox", () => mailLines(mailbox.inbox(), now)),
-    ...section("Sent", () => mailLines(mailbox.sent(), now)),
+    ...section("Inbox", () => mailLines(inboxOf(mailbox), now)),
+    ...section("Sent", () => mailLines(sentOf(mailbox), now)),
   ].join("\n");
 }
 
 /** The newest mail that the session received (S18.1). @throws when a folder cannot be read. */
 export function inboxText(mailbox: Mailbox): string {
-  const lines = mailLines(mailbox.inbox(), mailbox.clock.now());
+  const lines = mailLines(inboxOf(mailbox), mailbox.clock.now());
   return lines.length === 0 ? "The inbox is empty." : ["Inbox:", ...lines].join("\n");
 }
 
 /** The newest mail that the session sent (S18.1). @throws when a folder cannot be read. */
 export function sentText(mailbox: Mailbox): string {
-  const lines = mailLines(mailbox.sent(), mailbox.clock.now());
+  const lines = mailLines(sentOf(mailbox), mailbox.clock.now());
   return lines.length === 0 ? "Nothing was sent yet." : ["Sent:", ...lines].join("\n");
 }
 

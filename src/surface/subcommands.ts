@@ -4,7 +4,6 @@ import { isNear } from "../sessions/addressing.ts";
 export const SUBCOMMANDS = {
   inbox: "the newest mail that this session received",
   sent: "the newest mail that this session sent, and what became of it",
-
   doctor: "what there is to know when mail does not come",
   prune: "remove the mailboxes of closed sessions",
 } as const;

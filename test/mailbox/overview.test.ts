@@ -5,6 +5,7 @@ import { type Envelope, envelopeName } from "../../src/mail/envelope.ts";
 import { emptyLedger, saveLedger } from "../../src/mail/ledger.ts";
 import { boxesOf, makeBoxes } from "../../src/mail/root.ts";
 import { send } from "../../src/mail/store.ts";
+import { inboxOf, type ListedMail, sentOf } from "../../src/mailbox/overview.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { ALICE, BOB, CAROL, drop, mail, replyTo } from "../fixtures/mail.ts";
 import { FakeHost, Life, mailsIn, useLives } from "./fake.ts";
@@ -14,7 +15,7 @@ useLives();
 
 type Listed = readonly [text: string, state: string];
 
-const listed = (mails: ReturnType<Life["mailbox"]["inbox"]>): Listed[] =>
+const listed = (mails: readonly ListedMail[]): Listed[] =>
   mails.map(({ envelope, state }) => [envelope.body, state]);
 
 /** Bob, whom these mails reach one after another. */
@@ -43,7 +44,7 @@ describe("S18.1 the inbox", () => {
     send(mail({ kind: "message", body: "unread" }), false);
     life.mailbox.look();
     drop(BOB, mail({ body: "waiting" }), "called-anything.json");
-    expect(listed(life.mailbox.inbox())).toEqual([
+    expect(listed(inboxOf(life.mailbox))).toEqual([
       ["waiting", "waiting"],
       ["unread", "unread"],
       ["owed", "to answer"],
@@ -52,7 +53,7 @@ describe("S18.1 the inbox", () => {
       ["answered request", "answered"],
       ["read message", "read"],
     ]);
-    expect(life.mailbox.inbox().every(({ isSent }) => !isSent)).toBe(true);
+    expect(inboxOf(life.mailbox).every(({ isSent }) => !isSent)).toBe(true);
   });
 
   test("names the other session when it runs, else by so much of its id as tells it", () => {
@@ -61,7 +62,7 @@ describe("S18.1 the inbox", () => {
     Life.open(alice);
     const twin = `${ALICE.slice(0, 10)}7${ALICE.slice(11)}`;
     const life = receiving(mail(), mail({ from: CAROL }), mail({ from: twin }));
-    expect(life.mailbox.inbox().map(({ other }) => other)).toEqual([
+    expect(inboxOf(life.mailbox).map(({ other }) => other)).toEqual([
       twin.slice(0, 11),
       CAROL.slice(0, 8),
       "alice [31m",
@@ -73,22 +74,22 @@ describe("S18.1 the inbox", () => {
     drop(BOB, "no mail", `999999999999999-${ALICE}.json`, "cur");
     mkdirSync(join(boxesOf(BOB).cur, "999999999999998-folder.json"));
     writeFileSync(join(boxesOf(BOB).cur, "notes.txt"), "mine");
-    const bodies = life.mailbox.inbox().map(({ envelope }) => envelope.body);
+    const bodies = inboxOf(life.mailbox).map(({ envelope }) => envelope.body);
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, at) => String(24 - at)));
   });
 
   test("is empty in a mailbox whose folders were removed", () => {
     const life = receiving(mail());
     rmSync(boxesOf(BOB).folder, { recursive: true });
-    expect(life.mailbox.inbox()).toEqual([]);
-    expect(life.mailbox.sent()).toEqual([]);
+    expect(inboxOf(life.mailbox)).toEqual([]);
+    expect(sentOf(life.mailbox)).toEqual([]);
   });
 
   test.skipIf(process.getuid?.() === 0)("tells of a folder that cannot be read", () => {
     const life = receiving(mail());
     chmodSync(boxesOf(BOB).cur, 0);
     try {
-      expect(() => life.mailbox.inbox()).toThrow(/EACCES/);
+      expect(() => inboxOf(life.mailbox)).toThrow(/EACCES/);
     } finally {
       chmodSync(boxesOf(BOB).cur, 0o700);
     }
@@ -121,7 +122,7 @@ describe("S18.1 what was sent", () => {
     rmSync(join(boxesOf(BOB).new, envelopeName(mailsIn(ALICE, "sent").at(-1)!)));
     alice.mailbox.send({ to: CAROL, kind: "request", hops: 0, body: "pruned" });
     rmSync(boxesOf(CAROL).folder, { recursive: true });
-    expect(listed(alice.mailbox.sent())).toEqual([
+    expect(listed(sentOf(alice.mailbox))).toEqual([
       ["pruned", "gone"],
       ["no more", "gone"],
       ["waiting", "waiting"],
@@ -132,7 +133,7 @@ describe("S18.1 what was sent", () => {
       ["stopped", "answered stopped"],
       ["done", "answered done"],
     ]);
-    expect(alice.mailbox.sent().every(({ isSent }) => isSent)).toBe(true);
+    expect(sentOf(alice.mailbox).every(({ isSent }) => isSent)).toBe(true);
   });
 
   test("an answer that is not found any more was one; another session's is none", () => {
@@ -145,13 +146,13 @@ describe("S18.1 what was sent", () => {
     const ts = new Date(Date.now() + 1000).toISOString();
     send(replyTo(asked, { from: CAROL, status: "failed", ts }), false);
     alice.mailbox.look();
-    expect(listed(alice.mailbox.sent())).toEqual([["asked", "read"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["asked", "read"]]);
     bob.end({ text: "done" });
     alice.mailbox.look();
-    expect(listed(alice.mailbox.sent())).toEqual([["asked", "answered done"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["asked", "answered done"]]);
     const answer = mailsIn(ALICE, "cur").find(({ from }) => from === BOB)!;
     rmSync(join(boxesOf(ALICE).cur, envelopeName(answer)));
-    expect(listed(alice.mailbox.sent())).toEqual([["asked", "answered"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["asked", "answered"]]);
   });
 
   test("a recipient that left no ledger is not said to have read it", () => {
@@ -159,16 +160,16 @@ describe("S18.1 what was sent", () => {
     const asked = post(alice, "asked");
     drop(BOB, asked, undefined, "cur");
     rmSync(join(boxesOf(BOB).new, envelopeName(asked)));
-    expect(listed(alice.mailbox.sent())).toEqual([["asked", "unread"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["asked", "unread"]]);
     saveLedger(BOB, emptyLedger(), false);
-    expect(listed(alice.mailbox.sent())).toEqual([["asked", "read"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["asked", "read"]]);
   });
 
   test("a copy whose recipient is no address is no way out of the mail root", () => {
     const alice = Life.open(new FakeHost(ALICE));
     makeBoxes(ALICE);
     drop(ALICE, mail({ to: "../../etc", body: "planted" }), undefined, "sent");
-    expect(listed(alice.mailbox.sent())).toEqual([["planted", "gone"]]);
+    expect(listed(sentOf(alice.mailbox))).toEqual([["planted", "gone"]]);
   });
 });
 

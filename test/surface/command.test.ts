@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseCommand } from "../../src/surface/command.ts";
+import { parseCommand } from "../../src/surface/parse.ts";
 
 const send = (to: string, text: string): object => ({ do: "send", to, text });
 const subcommand = (name: string): object => ({ do: "subcommand", name });

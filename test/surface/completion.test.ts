@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AddressError, resolveAddress } from "../../src/sessions/addressing.ts";
 import type { RunningSession } from "../../src/sessions/record.ts";
-import { parseCommand } from "../../src/surface/command.ts";
+import { parseCommand } from "../../src/surface/parse.ts";
 import { type Choices, completions } from "../../src/surface/completion.ts";
 import { ALICE, BOB, CAROL } from "../fixtures/mail.ts";
 

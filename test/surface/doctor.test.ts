@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULTS } from "../../src/config.ts";
+import { emptyLedger } from "../../src/mail/ledger.ts";
 import type { Findings, OpenFacts, OwnFacts } from "../../src/mailbox/doctor.ts";
 import { doctorLines, versions } from "../../src/surface/doctor.ts";
 import { problemsIn } from "../../src/surface/problems.ts";
@@ -15,7 +16,7 @@ const NOTHING: OpenFacts = { unread: [], owed: [], held: [], awaiting: [], outbo
 
 const OWN: OwnFacts = {
   watching: { isWatching: true, trust: "good", found: { byWatcher: 3, byPoll: 1 } },
-  open: NOTHING,
+  ledger: emptyLedger(),
   setAside: [],
   isUnsaved: false,
   deferred: [],

@@ -1,4 +1,4 @@
-import type { ListedMail } from "../../mailbox/overview.ts";
+import { inboxOf, type ListedMail, sentOf } from "../../mailbox/overview.ts";
 import { labelsOf } from "../../sessions/addressing.ts";
 import { runningRecords, stateOf } from "../../sessions/record.ts";
 import { cleanValue } from "../../text.ts";
@@ -26,8 +26,8 @@ export function sourceOf(session: Session, name: string | undefined): ScreenSour
       }
     },
     sessions: () => sessionRows(address, mailbox.clock.now()),
-    inbox: () => mailbox.inbox(),
-    sent: () => mailbox.sent(),
+    inbox: () => inboxOf(mailbox),
+    sent: () => sentOf(mailbox),
     send: (to, text) => {
       refuseEmpty(text);
       // As of /mailbox: it is the user's, whatever run is on (S10.2).
