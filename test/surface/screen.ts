@@ -16,7 +16,7 @@ import {
   visibleWidth,
 } from "@earendil-works/pi-tui";
 import { expect } from "vitest";
-import { registerRenderers } from "../../src/surface/render/mail.ts";
+import sessionMail from "../../src/index.ts";
 import { FakeClock } from "../mailbox/fake.ts";
 import { ESCAPES } from "../turn/reader.ts";
 
@@ -55,15 +55,18 @@ export function themeOf(name: string): Theme {
 
 /** What the extension registers for mail. */
 export function mailRenderer(now: number): MessageRenderer {
-  let found: MessageRenderer | undefined;
+  const found = new Map<string, MessageRenderer>();
   const pi = {
+    on: () => undefined,
+    events: { on: () => () => undefined },
+    registerTool: () => undefined,
+    registerCommand: () => undefined,
     registerMessageRenderer: (type: string, renderer: MessageRenderer) => {
-      expect(type).toBe("mailbox");
-      found = renderer;
+      found.set(type, renderer);
     },
   };
-  registerRenderers(pi as unknown as ExtensionAPI, new FakeClock(now));
-  return found!;
+  sessionMail(pi as unknown as ExtensionAPI, new FakeClock(now));
+  return found.get("mailbox")!;
 }
 
 /** The lines of a mail as Pi draws it, and a check that none goes too far. */
