@@ -40,9 +40,12 @@ export function markdown(
   };
 }
 
+/** A word without an end, in which the parser looks for addresses at each of its characters. */
+const LONG_WORD = /\S{1000}/;
+
 /** Whether Markdown has little work with a text. */
 export function isTame(text: string): boolean {
-  if (NESTED.test(text)) return false;
+  if (NESTED.test(text) || LONG_WORD.test(text)) return false;
   let work = 0;
   for (const paragraph of text.split(/\n[ \t]*\n/)) {
     work += (paragraph.match(MARKS)?.length ?? 0) ** 2;

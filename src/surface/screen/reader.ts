@@ -1,8 +1,8 @@
-import { getMarkdownTheme } from "@earendil-works/pi-coding-agent";
-import { Markdown, wrapTextWithAnsi } from "@earendil-works/pi-tui";
+import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { sentAt } from "../../mail/envelope.ts";
 import { cleanText, cleanValue, cutToBytes, MAX_BODY_BYTES } from "../../text.ts";
 import type { ListedMail } from "./content.ts";
+import { markdown } from "../render/markdown.ts";
 import { fit, type Paint } from "./paint.ts";
 import { colourOf } from "./rows.ts";
 
@@ -77,32 +77,12 @@ function bodyLines(paint: Paint, { envelope, path }: ListedMail, width: number):
   return [...lines, "", ...wrapped(paint.fg("warning", note), width)];
 }
 
-/** Markdown where that takes no time, else the text as it is. */
+/** As in the transcript; what is longer than mail is shown there is left as it is. */
 function asMarkdown(text: string, width: number): string[] {
-  if (isTame(text)) {
-    try {
-      const markdown = new Markdown(text, width > 20 ? 1 : 0, 0, getMarkdownTheme(), undefined, {
-        renderLatex: false,
-        preserveOrderedListMarkers: true,
-        preserveBackslashEscapes: true,
-      });
-      return markdown.render(width).map((line) => fit(line, width));
-    } catch {
-      // It nests too deeply.
-    }
-  }
-  return wrapped(text.replaceAll("\t", "   "), width);
-}
-
-/** The most marks, and the longest unbroken word, of a text that is parsed as Markdown. */
-const MAX_MARKS = 1500;
-const MAX_WORD = 1000;
-
-/** Whether a text can be parsed in no time: the parser's work grows with the square of its marks. */
-export function isTame(text: string): boolean {
-  if (text.length > MAX_BODY_BYTES) return false;
-  const marks = text.match(/[*_~[\]<@!>]/g)?.length ?? 0;
-  return marks <= MAX_MARKS && text.split(/\s+/).every((word) => word.length <= MAX_WORD);
+  if (text.length > MAX_BODY_BYTES) return wrapped(text.replaceAll("\t", "   "), width);
+  const margin = width > 20 ? " " : "";
+  const lines = markdown(text, (part) => part)(width - 2 * margin.length);
+  return lines.map((line) => fit(margin + line, width));
 }
 
 function wrapped(text: string, width: number): string[] {
