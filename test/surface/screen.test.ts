@@ -88,6 +88,14 @@ describe("S18.2 its lists", () => {
     ]);
   });
 
+  test("show the end of a folder that has no room, which tells it from others", () => {
+    const opened = new Opened();
+    opened.width = 40;
+    opened.source.rows = [row({ cwd: "/home/me/work/漢字/very/long/api" }), SELF];
+    opened.clock.advance(2000);
+    expect(opened.lines()[4]).toBe("→ bob    idle          …字/very/long/api");
+  });
+
   test("show mail with time, other session, kind, state and first line", () => {
     const opened = new Opened();
     const ts = "2020-01-02T12:00:00.000Z";

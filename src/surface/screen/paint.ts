@@ -1,5 +1,5 @@
 import type { Theme } from "@earendil-works/pi-coding-agent";
-import { truncateToWidth, visibleWidth } from "@earendil-works/pi-tui";
+import { sliceByColumn, truncateToWidth, visibleWidth } from "@earendil-works/pi-tui";
 
 /** The colours of a theme, as far as the screen needs them. */
 export type Paint = Pick<Theme, "fg" | "bold">;
@@ -7,6 +7,13 @@ export type Paint = Pick<Theme, "fg" | "bold">;
 /** A line cut to a width, with `…` where something is left out. */
 export function fit(line: string, width: number): string {
   return visibleWidth(line) <= width ? line : truncateToWidth(line, width, "…");
+}
+
+/** The end of a line that fits a width, with `…` where something is left out: for paths. */
+export function fitEnd(line: string, width: number): string {
+  const all = visibleWidth(line);
+  if (all <= width) return line;
+  return width < 2 ? fit(line, width) : `…${sliceByColumn(line, all - width + 1, width - 1, true)}`;
 }
 
 /** A cell of exactly a width. */

@@ -3,13 +3,15 @@ import { sentAt } from "../../mail/envelope.ts";
 import { cleanValue } from "../../text.ts";
 import { firstLine, timeOf } from "../lists.ts";
 import type { ListedMail, MailState, SessionRow } from "./content.ts";
-import { cell, fit, type Paint } from "./paint.ts";
+import { cell, fit, fitEnd, type Paint } from "./paint.ts";
 
 type Colour = Parameters<Paint["fg"]>[0];
 
 /** What a list shows of one row; cells stand below each other. */
 interface Row {
   readonly cells: readonly (readonly [text: string, colour: Colour | undefined])[];
+  /** Of the last cell the end is shown, rather than the beginning. */
+  readonly showsEnd?: boolean;
 }
 
 /** A part of a list that fits, with the selected row in it. */
@@ -54,6 +56,7 @@ export function sessionRows(
         [doing, isSelf ? "dim" : colourOfSession(state)],
         [cleanValue(cwd), "muted"],
       ],
+      showsEnd: true,
     };
   });
   return lines(paint, rows, window, sessions.length);
@@ -105,10 +108,12 @@ function lines(paint: Paint, rows: readonly Row[], window: Window, count: number
     }
   }
   const selected = window.selected - start(window, count);
-  return rows.map(({ cells }, at) => {
+  const room = window.width - widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 2);
+  return rows.map(({ cells, showsEnd = false }, at) => {
     const texts = cells.map(([text, colour], column) => {
       const isLast = column === cells.length - 1;
-      const cut = isLast ? text : cell(text, widths[column] ?? 0);
+      const last = showsEnd ? fitEnd(text, Math.max(0, room)) : text;
+      const cut = isLast ? last : cell(text, widths[column] ?? 0);
       if (at === selected) return cut;
       return colour === undefined ? cut : paint.fg(colour, cut);
     });
