@@ -366,6 +366,14 @@ describe("S18.2 writing", () => {
     expect(opened.source.sends).toEqual([{ to: BOB, text }]);
   });
 
+  test("what is pasted is at work in no terminal, and goes as it is", () => {
+    const pasted = "a\u007fb\u009b2Jc\u202ed";
+    const opened = new Opened().press(enter, `\u001b[200~${pasted}\u001b[201~`);
+    expect(opened.text).toContain("ab2Jcd");
+    opened.press(enter);
+    expect(opened.source.sends).toEqual([{ to: BOB, text: pasted }]);
+  });
+
   test("shows the cursor's line however small the terminal", () => {
     const opened = new Opened();
     opened.height = 8;

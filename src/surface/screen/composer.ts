@@ -8,7 +8,7 @@ import type { Letter } from "./state.ts";
 const LEAST_WIDTH = 10;
 
 /** What may be in a pasted text, and would be at work in the terminal; it is sent all the same. */
-const HIDDEN = /[\u0080-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const HIDDEN = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Where a mail is written, in Pi's own kind of editor. */
 export class Composer {
