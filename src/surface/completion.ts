@@ -1,6 +1,6 @@
 import { isFullId, labelsOf } from "../sessions/addressing.ts";
 import { type RunningSession, stateOf } from "../sessions/record.ts";
-import { cleanValue } from "../text.ts";
+import { cleanPath, cleanValue } from "../text.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
 /** What the first word behind `/mailbox` may be. */
@@ -51,7 +51,7 @@ export function completions(typed: string, choices: Choices): Completion[] {
     .filter(({ address, name }) => begins(name) || begins(address))
     .map((session) => {
       const to = recipients.get(session.address) ?? session.address;
-      const description = `${stateOf(session, choices.now)}, ${cleanValue(session.cwd)}`;
+      const description = `${stateOf(session, choices.now)}, ${cleanPath(session.cwd)}`;
       return { value: `${to} `, label: to, description };
     });
   const closed = choices.closed

@@ -3,7 +3,7 @@ import { sentAt } from "../mail/envelope.ts";
 import type { ListedMail } from "../mailbox/overview.ts";
 import { labelsOf } from "../sessions/addressing.ts";
 import { type RunningSession, stateOf } from "../sessions/record.ts";
-import { cleanValue } from "../text.ts";
+import { cleanPath, cleanValue } from "../text.ts";
 
 /** The most characters of a name in a list. */
 const MAX_NAME = 24;
@@ -59,7 +59,7 @@ export function sessionLines(
         name === undefined ? "(no name)" : cutAt(name, MAX_NAME),
         ids.get(address) ?? address,
         stateOf(session, now),
-        cleanValue(cwd),
+        cleanPath(cwd),
         notes.join(", "),
       ];
     }),

@@ -105,6 +105,7 @@ async function mailboxScreen({ workplace, lead, worker }: Story): Promise<void> 
   await lead.enter("/mailbox worker please write the release notes");
   await worker.shows("Writing the notes.");
   await lead.enter("/mailbox");
+  await lead.press("Right", "Right");
   await stillness(lead);
   await save(workplace, "mailbox-screen", "What /mailbox shows.", [await windowOf(lead, "lead")]);
 }

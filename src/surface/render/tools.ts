@@ -3,7 +3,7 @@ import { type Component, visibleWidth } from "@earendil-works/pi-tui";
 import { type Static, type TSchema, Type } from "typebox";
 import { EnvelopeSchema } from "../../mail/envelope.ts";
 import { checkOf } from "../../schema.ts";
-import { cleanText, cleanValue } from "../../text.ts";
+import { cleanPath, cleanText, cleanValue } from "../../text.ts";
 import {
   Drawing,
   folded,
@@ -228,7 +228,7 @@ function sessionText(
 ): string {
   const waits = waitingOn === "" ? "" : `, waiting on ${cleanValue(waitingOn)}`;
   const doing = `${cleanValue(state)}${waits}${self ? ", this session" : ""}`;
-  return `${theme.fg("toolOutput", doing)}  ${theme.fg("dim", cleanValue(cwd))}`;
+  return `${theme.fg("toolOutput", doing)}  ${theme.fg("dim", cleanPath(cwd))}`;
 }
 
 function ids(text: string, theme: Theme, width: number): string[] {

@@ -1,6 +1,6 @@
 import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
 import { type KeybindingsManager, SelectList, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { cleanText, cleanValue } from "../../text.ts";
+import { cleanPath, cleanText, cleanValue } from "../../text.ts";
 import type { Composer } from "./composer.ts";
 import { hints } from "./hints.ts";
 import { fill, fit, help, type Paint, rule } from "./paint.ts";
@@ -151,7 +151,7 @@ function recipientLines(state: State, width: number, height: number): string[] {
   const items = recipientsOf(state).map(({ address, label, state: doing, cwd }) => ({
     value: cleanValue(address),
     label: cleanValue(label),
-    description: cleanValue(`${doing} in ${cwd}`),
+    description: `${cleanValue(doing)} in ${cleanPath(cwd)}`,
   }));
   const list = new SelectList(items, Math.max(1, height - 1), getSelectListTheme());
   list.setSelectedIndex(state.selected.recipients.index);

@@ -1,6 +1,6 @@
 import { visibleWidth } from "@earendil-works/pi-tui";
 import { sentAt } from "../../mail/envelope.ts";
-import { cleanValue } from "../../text.ts";
+import { cleanPath, cleanValue } from "../../text.ts";
 import { firstLine, timeOf } from "../lists.ts";
 import type { ListedMail, MailState, SessionRow } from "./content.ts";
 import { cell, fit, fitEnd, type Paint } from "./paint.ts";
@@ -54,7 +54,7 @@ export function sessionRows(
       cells: [
         [cleanValue(label), undefined],
         [doing, isSelf ? "dim" : colourOfSession(state)],
-        [cleanValue(cwd), "muted"],
+        [cleanPath(cwd), "muted"],
       ],
       showsEnd: true,
     };
