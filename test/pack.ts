@@ -53,16 +53,21 @@ const files = packedFiles();
 const sources = files.filter((file) => /^src\/.+\.ts$/.test(file) && !file.endsWith(".test.ts"));
 
 const documents = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
+/** What the README shows. */
+const pictures = [...read("README.md").matchAll(/\]\((pictures\/[^)]+)\)/g)].map(
+  ([, file]) => file!,
+);
+const wanted = [...documents, ...pictures];
 check(
-  `the package holds src/**/*.ts, ${documents.join(", ")} and nothing else (${files.length} files)`,
+  `the package holds src/**/*.ts, ${wanted.join(", ")} and nothing else (${files.length} files)`,
   files
-    .filter((file) => !sources.includes(file) && !documents.includes(file))
+    .filter((file) => !sources.includes(file) && !wanted.includes(file))
     .map((file) => `${file} would be published; move it out of src, or mend "files".`),
 );
 
 const entries = (manifest.pi?.extensions ?? []).map((entry) => posix.normalize(entry));
-check(`the package has ${documents.join(", ")} and src/index.ts, which Pi loads`, [
-  ...[...documents, "src/index.ts", ...entries]
+check(`the package has all of these and src/index.ts, which Pi loads`, [
+  ...[...wanted, "src/index.ts", ...entries]
     .filter((file, at, all) => !files.includes(file) && all.indexOf(file) === at)
     .map((file) => `${file} is missing from the package; add it, or mend "files".`),
   ...(entries.includes("src/index.ts")
