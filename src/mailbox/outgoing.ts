@@ -98,22 +98,27 @@ export function flushOutbox(state: MailboxState): void {
  * still owed.
  */
 export function answerNow(state: MailboxState, id: string, body: string): Envelope {
-  const { owed, outbox } = state.ledger;
+  const { ledger, unread } = state;
+  const { owed, outbox } = ledger;
   const debt = owed.find((owing) => owing.id === id);
   if (!debt) {
     throw new Error(`Nothing was sent: no request or ask with the id ${id} is to be answered.`);
   }
   const reply = replyOf(state, { to: debt.from, in_reply_to: [id], status: "done", body });
+  // Read for good, even if a crash takes the session along: it must not be answered again.
+  state.unread = new Map([...unread].filter(([other]) => other !== id));
+  state.ledger = {
+    ...ledger,
+    owed: owed.filter((other) => other !== debt),
+    outbox: [...outbox, reply],
+    entered: ledger.entered + (unread.has(id) ? 1 : 0),
+  };
   try {
-    state.ledger = {
-      ...state.ledger,
-      owed: owed.filter((other) => other !== debt),
-      outbox: [...outbox, reply],
-    };
     save(state);
     send(reply, state.settings().durable);
   } catch (error) {
-    state.ledger = { ...state.ledger, owed, outbox };
+    state.unread = unread;
+    state.ledger = ledger;
     trySave(state);
     throw error;
   }

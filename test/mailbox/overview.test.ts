@@ -204,6 +204,23 @@ describe("S18.2 an answer by hand", () => {
     expect(mailsIn(ALICE)).toMatchObject([{ body: "By hand.", status: "done" }]);
   });
 
+  test("is the one answer though a crash takes along the session that the mail was in", () => {
+    const life = Life.open(new FakeHost(BOB));
+    life.host.onDisk = false;
+    const request = mail();
+    send(request, false);
+    life.mailbox.look();
+    life.start();
+    life.mailbox.answer(request.id, "By hand.");
+    expect(life.host.status).toBe("✉ 1 pending");
+    life.crash();
+    const next = life.next(true, []);
+    expect(next.read).toEqual([]);
+    next.run({ text: "Something else." });
+    expect(mailsIn(ALICE)).toMatchObject([{ body: "By hand." }]);
+    expect(next.ledger).toMatchObject({ unread: [], owed: [], outbox: [], read: 1 });
+  });
+
   test("to a mail that was not read is refused", () => {
     const life = Life.open(new FakeHost(BOB));
     life.host.messages = "lost";
