@@ -7,7 +7,7 @@ export interface Clock {
   now(): number;
   /** In ms since some moment; it never jumps, so that it can tell how long something took. */
   elapsed(): number;
-  /** Once, after so many ms; it does not keep the process alive. */
+  /** Once, after so many ms; the process stays alive until then: `pi -p` ends when nothing does that. */
   after(milliseconds: number, run: () => void): Cancel;
   /** Again and again, every so many ms; it does not keep the process alive. */
   every(milliseconds: number, run: () => void): Cancel;
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after: (milliseconds, run) => {
-    const timer = setTimeout(run, milliseconds).unref();
+    const timer = setTimeout(run, milliseconds);
     return () => {
       clearTimeout(timer);
     };

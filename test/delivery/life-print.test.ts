@@ -1,5 +1,6 @@
 /** `pi -p`: a prompt, its answer, and the end. */
 import { readdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, fail, say, stall } from "../host/model.ts";
 import { newSessionId } from "../host/session.ts";
@@ -126,6 +127,27 @@ describe("S6.9 mail that comes while `pi -p` runs", () => {
     expect(mailIds(await session.entries())).toEqual([letter.id]);
     await expectEachOnce(workplace, session, "print-gap", [letter]);
     await session.quit();
+  });
+});
+
+describe("S7.4 an ask in `pi -p`", () => {
+  test("waits for its answer, though nothing else keeps the process alive", async () => {
+    const bob = await openSession(workplace, "print-bob", { name: "print-bob" });
+    const thinking = stall("it is ");
+    workplace.model.script("print-bob", thinking);
+    workplace.model.script(
+      "print-asks",
+      call("session_mail_ask", { to: "print-bob", message: "which port?" }),
+      say("thanks"),
+    );
+    const printed = print("find the port", "print-asks", newSessionId());
+    await thinking.started;
+    // Long enough for a process that has nothing to do to end.
+    await Promise.race([printed, delay(1000)]);
+    thinking.release("8080");
+    expect(await printed).toMatchObject({ stdout: "thanks\n", code: 0 });
+    expect(turnsOf(workplace.model, "print-asks")[1]?.last).toContain("it is 8080");
+    await bob.quit();
   });
 });
 
