@@ -102,8 +102,8 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
       if (trust === "untried") setTrust("good");
       return;
     }
-    // A file that is gone was moved on, most likely by ourselves just now: there is nothing new.
-    if (name !== basename(folder) && name !== "" && !isThere(join(folder, name))) return;
+    // It was moved on, most likely by ourselves just now: there is nothing new.
+    if (name !== basename(folder) && name !== "" && isGone(join(folder, name))) return;
     if (look()) {
       byWatcher += 1;
       setTrust("good");
@@ -137,4 +137,13 @@ export function watchFolder(folder: string, { clock, isReliable, look }: WatchOp
     },
     report: () => ({ isWatching: watcher !== undefined, trust, found: { byWatcher, byPoll } }),
   };
+}
+
+/** Whether a file is certainly not there; never throws, for nobody catches what a watcher's call throws. */
+function isGone(path: string): boolean {
+  try {
+    return !isThere(path);
+  } catch {
+    return false;
+  }
 }

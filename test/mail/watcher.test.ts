@@ -9,12 +9,27 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Cancel } from "../../src/clock.ts";
+import type * as Disk from "../../src/mail/disk.ts";
 import { watchFolder } from "../../src/mail/watcher.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
 import { eventually } from "../host/eventually.ts";
 import { FakeClock } from "../mailbox/fake.ts";
+
+/** Whether the system refuses to say what is in a folder. */
+let refuses = false;
+
+vi.mock("../../src/mail/disk.ts", async (original) => {
+  const disk = await original<typeof Disk>();
+  return {
+    ...disk,
+    isThere: (path: string) => {
+      if (refuses) throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+      return disk.isThere(path);
+    },
+  };
+});
 
 const state = useStateFolder();
 const tellsWatches = process.platform === "linux";
@@ -34,6 +49,7 @@ beforeEach(() => {
   looks = 0;
   finds = false;
   reliable = true;
+  refuses = false;
 });
 afterEach(() => {
   for (const cancel of cancels.splice(0)) cancel();
@@ -99,6 +115,13 @@ describe("S5.1 the watcher", () => {
     await delay(50);
     expect(looks).toBe(0);
     await change("b.json");
+    expect(looks).toBeGreaterThan(0);
+  });
+
+  test("looks, and throws nothing, when the system does not say whether that is there", async () => {
+    watch();
+    refuses = true;
+    await change("a.json");
     expect(looks).toBeGreaterThan(0);
   });
 
