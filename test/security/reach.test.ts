@@ -20,6 +20,7 @@ test("it opens no network port and no connection: nothing that could is imported
   );
   expect([...imported].sort()).toEqual([
     "@earendil-works/pi-coding-agent",
+    "@earendil-works/pi-tui",
     "node:child_process",
     "node:crypto",
     "node:fs",
