@@ -42,7 +42,7 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
   registerSend(pi, session);
   registerAsk(pi, session);
   registerReply(pi, session);
-  registerCommand(pi, session);
+  registerCommand(pi, session, clock);
   registerRenderers(pi, clock);
 
   pi.on("session_start", ({ reason }, context) => {

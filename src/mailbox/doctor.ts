@@ -90,8 +90,9 @@ export interface Findings {
 /** How many of the newest files in `cur/` are read to tell whether they are mail. */
 const MAX_READ = 100;
 
-/** Whose mailbox to look at. */
-export interface Patient {
+/** What {@link examine} looks at. */
+export interface ExamineOptions {
+  /** Whose mailbox. */
   readonly address: string;
   readonly agentFolder: string;
   /** In ms since 1970. */
@@ -104,7 +105,7 @@ export interface Patient {
  * Looks at everything that mail depends on. It changes nothing and never throws: what cannot be
  * looked up says why.
  */
-export function examine({ address, agentFolder, now, own }: Patient): Findings {
+export function examine({ address, agentFolder, now, own }: ExamineOptions): Findings {
   const root = mailRoot();
   const { settings, problems } = readSettings(agentFolder);
   return {

@@ -6,7 +6,7 @@ import { hopCount } from "../turn/hops.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { Conversation } from "./conversation.ts";
 import { confirmRead, deliverIdle } from "./delivery.ts";
-import type { Patient } from "./doctor.ts";
+import type { OwnFacts } from "./doctor.ts";
 import type { Host } from "./host.ts";
 import { answerNow, type Outgoing, sendMail } from "./outgoing.ts";
 import { Service } from "./service.ts";
@@ -169,17 +169,16 @@ export class Mailbox {
     if (fault !== undefined) throw new Error(`Some mail cannot be claimed for now: ${fault}`);
   }
 
-  /** What the doctor is told of it (S18.4). Changes nothing and never throws. */
-  patient(): Patient {
-    const { host, clock, setAside, unsaved, deferred } = this.#state;
-    const own = {
+  /** What nothing on disk tells of it, for the doctor (S18.4). Changes nothing and never throws. */
+  ownFacts(): OwnFacts {
+    const { setAside, unsaved, deferred } = this.#state;
+    return {
       watching: this.#service.watching,
       ledger: this.#service.isReady ? ledgerOf(this.#state) : undefined,
       setAside,
       isUnsaved: unsaved,
       deferred: [...deferred],
     };
-    return { address: host.address, agentFolder: host.agentFolder, now: clock.now(), own };
   }
 
   /** Removes the folders of closed sessions whatever their age, and returns how many (S11.3). */

@@ -1,4 +1,5 @@
 import { type ExtensionCommandContext, getAgentDir } from "@earendil-works/pi-coding-agent";
+import type { Clock } from "../clock.ts";
 import { examine } from "../mailbox/doctor.ts";
 import type { Mailbox } from "../mailbox/mailbox.ts";
 import { runningRecords } from "../sessions/record.ts";
@@ -20,11 +21,12 @@ const USAGE =
     .join("; ")}.`;
 
 /** Where `/mailbox` was typed. */
-export interface Typist {
+export interface Invocation {
   readonly session: Session;
   /** Of the session. */
   readonly name: string | undefined;
   readonly context: ExtensionCommandContext;
+  readonly clock: Clock;
 }
 
 /**
@@ -33,21 +35,21 @@ export interface Typist {
  *
  * @throws what keeps it from being done.
  */
-export async function carryOut(args: string, typist: Typist): Promise<void> {
-  const { session, name, context } = typist;
+export async function carryOut(args: string, invocation: Invocation): Promise<void> {
+  const { session, name, context, clock } = invocation;
   const command = parseCommand(args);
   if (command.do === "show" && context.mode === "tui") {
-    await openScreen(context, sourceOf(session, name));
-  } else tellUser(context, answerTo(command, typist), "info");
+    await openScreen(context, sourceOf(session, name), clock);
+  } else tellUser(context, answerTo(command, invocation), "info");
 }
 
-function answerTo(command: Command, typist: Typist): string {
-  const { session, name } = typist;
+function answerTo(command: Command, invocation: Invocation): string {
+  const { session, name } = invocation;
   switch (command.do) {
     case "show":
       return everything(session.mailbox, name);
     case "subcommand":
-      return runSubcommand(command.name, typist);
+      return runSubcommand(command.name, invocation);
     case "send": {
       const { mailbox } = session;
       const { address } = recipientOf(mailbox, command.to);
@@ -57,7 +59,8 @@ function answerTo(command: Command, typist: Typist): string {
   }
 }
 
-function runSubcommand(word: string, { session, context }: Typist): string {
+function runSubcommand(word: string, invocation: Invocation): string {
+  const { session } = invocation;
   if (!isSubcommand(word)) throw new Error(`${whyNoSubcommand(session.mailbox, word)} ${USAGE}`);
   switch (word) {
     case "inbox":
@@ -65,27 +68,30 @@ function runSubcommand(word: string, { session, context }: Typist): string {
     case "sent":
       return sentText(session.mailbox);
     case "doctor":
-      return diagnose(session, context);
+      return diagnose(invocation);
     case "prune":
       return `Removed ${String(session.mailbox.prune())} mailbox folders of closed sessions`;
   }
 }
 
 /** What there is to know when mail does not come, with or without a mailbox (S18.4). */
-function diagnose(session: Session, { sessionManager }: ExtensionCommandContext): string {
+function diagnose({ session, context, clock }: Invocation): string {
   const { off } = session;
-  const agentFolder = getAgentDir();
-  const patient =
-    off === undefined
-      ? session.mailbox.patient()
-      : { address: sessionManager.getSessionId(), agentFolder, now: Date.now() };
-  return doctorLines(examine(patient), off, versions()).join("\n");
+  const facts = examine({
+    address: context.sessionManager.getSessionId(),
+    agentFolder: getAgentDir(),
+    now: clock.now(),
+    ...(off === undefined ? { own: session.mailbox.ownFacts() } : {}),
+  });
+  return doctorLines(facts, off, versions()).join("\n");
 }
 
 /** Why a lone word does nothing: it is a session, which wants a text, or nothing at all. */
 function whyNoSubcommand(mailbox: Mailbox, word: string): string {
   const shown = cleanValue(word);
-  if (isRecipient(mailbox, word)) return `/mailbox ${shown} needs a text for that session.`;
+  if (isRecipient(mailbox, word)) {
+    return `/mailbox ${/\s/.test(shown) ? `"${shown}"` : shown} needs a text for that session.`;
+  }
   const near = nearestSubcommand(word);
   const hint = near === undefined ? "" : ` Did you mean /mailbox ${near}?`;
   return `/mailbox has no subcommand ${JSON.stringify(shown)}.${hint}`;

@@ -15,12 +15,19 @@ const state = useStateFolder();
 useLives();
 useProcesses();
 
+const examined = ({ host, clock, mailbox }: Life) =>
+  examine({
+    address: host.address,
+    agentFolder: host.agentFolder,
+    now: clock.now(),
+    own: mailbox.ownFacts(),
+  });
 const off = (address = BOB) => examine({ address, agentFolder: state.home, now: Date.now() });
 
 describe("S18.4 what a mailbox is examined for", () => {
   test("the root, its folders, its record and its watcher", () => {
     const life = Life.open(new FakeHost(BOB));
-    const facts = examine(life.mailbox.patient());
+    const facts = examined(life);
     expect(facts).toMatchObject({
       address: BOB,
       root: { is: { path: state.root, kind: "folder", mode: 0o700, isForeign: false } },
@@ -54,7 +61,7 @@ describe("S18.4 what a mailbox is examined for", () => {
     life.mailbox.look();
     drop(BOB, mail({ id: "waits" }));
     const item = (of: { id: string; ts: string }) => ({ id: of.id, at: Date.parse(of.ts) });
-    const facts = examine(life.mailbox.patient());
+    const facts = examined(life);
     expect(facts.open).toEqual({
       is: {
         unread: [item(unread)],
@@ -72,20 +79,20 @@ describe("S18.4 what a mailbox is examined for", () => {
     drop(BOB, "no mail", "nonsense.json");
     life.mailbox.look();
     const bad = drop(BOB, "{}", envelopeName(mail({ id: "bad" })), "cur");
-    const facts = examine(life.mailbox.patient());
+    const facts = examined(life);
     expect(facts.own?.setAside).toEqual([
       { path: join(boxesOf(BOB).cur, "nonsense.json"), reason: "it is not JSON" },
     ]);
     expect(facts.noMail).toEqual({ is: ["nonsense.json", bad.split("/").at(-1)] });
     for (let count = 0; count < 30; count++) drop(BOB, "no mail");
     life.mailbox.look();
-    expect(examine(life.mailbox.patient()).own?.setAside).toHaveLength(20);
+    expect(examined(life).own?.setAside).toHaveLength(20);
   });
 
   test("settings that do not hold", () => {
     const host = new FakeHost(BOB);
     writeFileSync(join(host.agentFolder, "session-mail.json"), '{ "hopLimit": 0 }');
-    const facts = examine(Life.open(host).mailbox.patient());
+    const facts = examined(Life.open(host));
     expect(facts.settingsProblems).toEqual([expect.stringContaining("hopLimit")]);
   });
 
@@ -107,7 +114,7 @@ describe("S18.4 what a mailbox is examined for", () => {
         started: findProcesses([other.pid]).get(other.pid)?.token ?? "",
       }),
     );
-    const facts = examine(Life.open(new FakeHost(BOB)).mailbox.patient());
+    const facts = examined(Life.open(new FakeHost(BOB)));
     expect(facts.own?.watching).toBeUndefined();
     expect(facts.record).toMatchObject({ is: { pid: other.pid, of: "another" } });
     expect(facts.open).toMatchObject({ is: { owed: [{ id: request.id }] } });

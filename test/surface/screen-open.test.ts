@@ -37,6 +37,8 @@ describe("S18.2 opening the screen", () => {
   test("what keeps Pi from showing it is thrown, to be told", async () => {
     const custom = (): Promise<never> => Promise.reject(new Error("no terminal"));
     const ui = { custom } as unknown as ExtensionUIContext;
-    await expect(openScreen({ ui }, new FakeSource())).rejects.toThrow("no terminal");
+    await expect(openScreen({ ui }, new FakeSource(), new FakeClock())).rejects.toThrow(
+      "no terminal",
+    );
   });
 });

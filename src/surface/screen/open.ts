@@ -1,5 +1,5 @@
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import { type Clock, systemClock } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { ScreenSource } from "./content.ts";
 import { MailScreen } from "./screen.ts";
 
@@ -13,7 +13,7 @@ import { MailScreen } from "./screen.ts";
 export async function openScreen(
   context: Pick<ExtensionCommandContext, "ui">,
   source: ScreenSource,
-  clock: Clock = systemClock,
+  clock: Clock,
 ): Promise<void> {
   await context.ui.custom<undefined>(
     (tui, theme, keybindings, done) =>

@@ -18,13 +18,7 @@ export function sourceOf(session: Session, name: string | undefined): ScreenSour
   return {
     name,
     address,
-    isOpen: () => {
-      try {
-        return session.mailbox === mailbox;
-      } catch {
-        return false;
-      }
-    },
+    isOpen: () => session.off === undefined && session.mailbox === mailbox,
     sessions: () => sessionRows(address, mailbox.clock.now()),
     inbox: () => inboxOf(mailbox),
     sent: () => sentOf(mailbox),
