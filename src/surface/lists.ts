@@ -4,6 +4,7 @@ import type { ListedMail } from "../mailbox/overview.ts";
 import { labelsOf } from "../sessions/addressing.ts";
 import { type RunningSession, stateOf } from "../sessions/record.ts";
 import { cleanPath, cleanValue } from "../text.ts";
+import { localTime } from "./time.ts";
 
 /** The most characters of a name in a list. */
 const MAX_NAME = 24;
@@ -79,16 +80,8 @@ export function firstLine(text: string): string {
 /** `14:05` for a time of today, `2026-11-30` for any other, both in local time. */
 export function timeOf(time: number | undefined, now: number): string {
   if (time === undefined) return "?";
-  const [then, today] = [new Date(time), new Date(now)];
-  const date = (of: Date): string =>
-    `${String(of.getFullYear())}-${twoDigits(of.getMonth() + 1)}-${twoDigits(of.getDate())}`;
-  return date(then) === date(today)
-    ? `${twoDigits(then.getHours())}:${twoDigits(then.getMinutes())}`
-    : date(then);
-}
-
-function twoDigits(count: number): string {
-  return String(count).padStart(2, "0");
+  const [day, clock] = localTime(time);
+  return day === localTime(now)[0] ? clock : day;
 }
 
 /** A value in one line, of at most so many characters. */

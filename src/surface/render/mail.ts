@@ -6,6 +6,7 @@ import { EnvelopeSchema, sentAt } from "../../mail/envelope.ts";
 import { ENTRY_TYPE } from "../../mailbox/host.ts";
 import { checkOf } from "../../schema.ts";
 import { cleanText, cleanValue } from "../../text.ts";
+import { localTime } from "../time.ts";
 import { Drawing, folded, oneLine, plainLines, type Style, textIn } from "./drawing.ts";
 import { markdown } from "./markdown.ts";
 import { partOf, SpanSchema } from "./span.ts";
@@ -124,15 +125,6 @@ function timeOf(ts: string, now: number): string {
   if (sent === undefined) return "";
   const [day, time] = localTime(sent);
   return day === localTime(now)[0] ? time : `${day} ${time}`;
-}
-
-function localTime(at: number): [day: string, time: string] {
-  const date = new Date(at);
-  const two = (number: number): string => String(number).padStart(2, "0");
-  return [
-    [String(date.getFullYear()), two(date.getMonth() + 1), two(date.getDate())].join("-"),
-    `${two(date.getHours())}:${two(date.getMinutes())}`,
-  ];
 }
 
 function idLines(head: Head | undefined, theme: Theme, width: number): string[] {

@@ -1,8 +1,9 @@
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { sentAt } from "../../mail/envelope.ts";
 import { cleanText, cleanValue, cutToBytes, MAX_BODY_BYTES } from "../../text.ts";
-import type { ListedMail } from "./content.ts";
 import { markdown } from "../render/markdown.ts";
+import { localTime } from "../time.ts";
+import type { ListedMail } from "./content.ts";
 import { fit, type Paint } from "./paint.ts";
 import { colourOf } from "./rows.ts";
 
@@ -52,7 +53,7 @@ function headLines(paint: Paint, mail: ListedMail, width: number): string[] {
   const fields: readonly (readonly [string, string])[] = [
     [isSent ? "To" : "From", session],
     ["Kind", envelope.kind + (envelope.status === "" ? "" : `, ${envelope.status}`)],
-    ["Sent", time === undefined ? "at an unknown time" : new Date(time).toString().slice(0, 33)],
+    ["Sent", time === undefined ? "at an unknown time" : localTime(time).join(" ")],
     ["State", paint.fg(colourOf(state), state)],
     ["Id", cleanValue(envelope.id)],
     ...(envelope.in_reply_to.length > 0
