@@ -7,7 +7,7 @@ import { type Answered, labelMail } from "../../src/turn/label.ts";
 import { ALICE } from "../fixtures/mail.ts";
 import { timesAsLong } from "../fixtures/time.ts";
 import { hostile } from "../turn/hostile.ts";
-import { bindKeys, drawnMail, type Entry, seen, themeOf, THEMES, WIDTHS } from "./screen.ts";
+import { bindKeys, drawnMail, type Entry, seen, themeOf, THEMES, WIDTHS } from "./transcript.ts";
 
 const NOW = new Date(2026, 10, 30, 14, 5).getTime();
 
@@ -291,7 +291,8 @@ describe("S5.11 a hostile mail in the transcript", () => {
       }
     }
     const draws = (drawn: typeof entry) => () => void drawnMail(drawn, 60, NOW, true);
-    expect(timesAsLong(draws(entry), draws(prose))).toBeLessThan(20);
+    // Many short lines take more than prose; what holds Pi up takes a thousand times as long.
+    expect(timesAsLong(draws(entry), draws(prose))).toBeLessThan(100);
   });
 
   test("shows a comment in Markdown, which the model has read", () => {

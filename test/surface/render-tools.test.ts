@@ -21,7 +21,7 @@ import {
   themeOf,
   THEMES,
   WIDTHS,
-} from "./screen.ts";
+} from "./transcript.ts";
 
 useStateFolder();
 useLives();

@@ -18,7 +18,7 @@ import {
 import { expect } from "vitest";
 import sessionMail from "../../src/index.ts";
 import { FakeClock } from "../mailbox/fake.ts";
-import { ESCAPES } from "../turn/reader.ts";
+import { BIDIRECTIONAL, ESCAPES } from "../turn/reader.ts";
 
 export const THEMES = ["dark", "light"] as const;
 
@@ -97,11 +97,11 @@ export function drawnCall(tool: ToolDefinition, call: Call, width: number): stri
   return seen(component.render(width), width);
 }
 
-/** Lines without their colours; fails for one that is too wide or could move the cursor. */
+/** Lines without their colours; fails for one that is too wide, could move the cursor or turns the text around. */
 export function seen(lines: readonly string[], width: number): string[] {
   expect(lines.filter((line) => visibleWidth(line) > width)).toEqual([]);
   const plain = lines.map((line) => line.replace(STYLES, ""));
-  expect(plain.filter((line) => ESCAPES.test(line))).toEqual([]);
+  expect(plain.filter((line) => ESCAPES.test(line) || BIDIRECTIONAL.test(line))).toEqual([]);
   return plain.map((line) => line.trimEnd());
 }
 
