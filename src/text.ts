@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
+
 /** The most of a body that enters a conversation, in bytes of UTF-8 (S5.8). */
 export const MAX_BODY_BYTES = 32 * 1024;
 

@@ -2,7 +2,6 @@ import { basename, join } from "node:path";
 import { isAddress } from "../mail/address.ts";
 import { isThere } from "../mail/disk.ts";
 import { type Envelope, envelopeName, type ReplyStatus } from "../mail/envelope.ts";
-import { whenThere } from "../mail/errors.ts";
 import { type Ledger, loadLedger } from "../mail/ledger.ts";
 import { boxesOf } from "../mail/root.ts";
 import { type Mail, namesIn, readMail } from "../mail/store.ts";
@@ -194,7 +193,7 @@ function findAnswers(address: string, asked: readonly Envelope[]): Map<string, R
 const STAMP = 15;
 
 function mailNames(box: string): string[] {
-  return whenThere(() => namesIn(box), []).filter((name) => name.endsWith(".json"));
+  return namesIn(box).filter((name) => name.endsWith(".json"));
 }
 
 /** The newest mails among these files, newest first, each once. */

@@ -50,19 +50,19 @@ const START_TIME = 19;
 function fromProc(pids: readonly number[]): Processes {
   const processes = new Map<number, Process | undefined>();
   try {
-    const id = bootId();
-    for (const pid of pids) processes.set(pid, readStat(pid, id));
+    const boot = bootId();
+    for (const pid of pids) processes.set(pid, readStat(pid, boot));
   } catch {
     // Too many open files, or no /proc: of the rest nothing is known, least of all that it is gone.
   }
   return processes;
 }
 
-let boot: string | undefined;
+let ownBoot: string | undefined;
 
 /** It stays as it is for as long as this process can run. */
 function bootId(): string {
-  return (boot ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  return (ownBoot ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
 }
 
 function readStat(pid: number, boot: string): Process | undefined {

@@ -94,7 +94,7 @@ function serviceProblems({ own, record }: Findings): string[] {
   }
   if (!watching.isWatching) {
     problems.push(
-      "The system watches the folder for nobody, so mail comes by a poll each second; close some programs, " +
+      "The system does not watch the folder, so mail is found by a poll each second; close some programs, " +
         "or raise fs.inotify.max_user_watches and max_user_instances on Linux.",
     );
   } else if (watching.trust === "missed") {

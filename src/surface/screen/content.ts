@@ -40,6 +40,6 @@ export interface Content {
 }
 
 /** Whether a mail waits for an answer of this session. */
-export function isOwed({ state }: ListedMail): boolean {
+export function isToAnswer({ state }: ListedMail): boolean {
   return state === "to answer" || state === "held";
 }

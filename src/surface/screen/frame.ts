@@ -34,7 +34,12 @@ interface Body {
   readonly count: number;
 }
 
-/** @param now in ms since 1970. */
+/**
+ * The screen as it is now (S18.2), for a terminal of at least one cell; whatever is in mail and
+ * records is cleaned.
+ *
+ * @param now in ms since 1970.
+ */
 export function draw(
   brushes: Brushes,
   state: State,

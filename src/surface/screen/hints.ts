@@ -1,5 +1,5 @@
 import type { KeybindingsManager } from "@earendil-works/pi-tui";
-import { isOwed } from "./content.ts";
+import { isToAnswer } from "./content.ts";
 import { nameOf } from "./keys.ts";
 import type { Hint } from "./paint.ts";
 import { mailAt, type State, viewOf } from "./state.ts";
@@ -43,5 +43,5 @@ export function hints(state: State, keybindings: KeybindingsManager): Hint[] {
 /** What goes back to the other session of a mail: its answer, or something new. */
 function responseHint(state: State): Hint {
   const mail = mailAt(state);
-  return ["r", mail && isOwed(mail) ? "answer" : "write back"];
+  return ["r", mail && isToAnswer(mail) ? "answer" : "write back"];
 }

@@ -1,11 +1,11 @@
 import { cleanValue } from "../../text.ts";
-import { isOwed, type ListedMail } from "./content.ts";
+import { isToAnswer, type ListedMail } from "./content.ts";
 import { back, into, type Letter, type State, viewOf, warned } from "./state.ts";
 
 /** The composer, for the other session of a mail: its answer where it is owed, else a new request. */
 export function answering(state: State, mail: ListedMail): State {
   const { from, to } = mail.envelope;
-  const answers = isOwed(mail) ? mail : undefined;
+  const answers = isToAnswer(mail) ? mail : undefined;
   return composing(state, { to: mail.isSent ? to : from, label: mail.other, answers });
 }
 
