@@ -47,9 +47,14 @@ function folderProblems({ folders, own }: Findings): string[] {
     return [`The folder of this session cannot be looked at: ${folders.fault}.`];
   const [folder, ...boxes] = folders.is;
   if (!folder) return [];
+  const faultsWithin = (found: FolderFacts): string[] =>
+    // A link is followed to the root, and nowhere within it.
+    found.kind === "link to a folder"
+      ? [`${found.path} is a link; remove it.`]
+      : faultsOf(found, own !== undefined);
   // Where the folder itself is at fault, its boxes are as well.
-  const faults = faultsOf(folder, own !== undefined);
-  return faults.length > 0 ? faults : boxes.flatMap((box) => faultsOf(box, own !== undefined));
+  const faults = faultsWithin(folder);
+  return faults.length > 0 ? faults : boxes.flatMap(faultsWithin);
 }
 
 function faultsOf(

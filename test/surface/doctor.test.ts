@@ -98,6 +98,11 @@ describe("S18.4 /mailbox doctor", () => {
       { folders: { is: [folder("/a"), { ...folder("/a/new"), kind: "link" }] } },
       /\/a\/new is no folder; remove it/,
     ],
+    [
+      "a box that is a link to a folder, even of one's own",
+      { folders: { is: [folder("/a"), { ...folder("/a/new"), kind: "link to a folder" }] } },
+      /\/a\/new is a link; remove it/,
+    ],
     ["an address that is none", { folders: { fault: "use letters" } }, /use letters/],
     [
       "another process",
