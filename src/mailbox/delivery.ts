@@ -193,7 +193,8 @@ function sendersOf(mails: readonly Unread[]): ReadonlyMap<string, Sender> {
   return new Map([...addresses].map((address) => [address, senderOf(address)]));
 }
 
-function senderOf(address: string): Sender {
+/** Who a mail is from, as its reader is told. */
+export function senderOf(address: string): Sender {
   let record: RunningSession | undefined;
   try {
     record = runningRecord(address);

@@ -378,3 +378,32 @@ describe("S6.7 what a session owes survives it", () => {
     expect(mailsIn(ALICE)).toMatchObject([{ in_reply_to: [ask.id], body: "Yes." }]);
   });
 });
+
+describe("S6.5 S6.6 what the user is told of a stop", () => {
+  test("is once whom the next run answers, though a later stop holds it still", () => {
+    const life = reading(mail(), mail({ from: CAROL }), mail());
+    life.end({ stopReason: "aborted" });
+    expect(life.host.warnings).toEqual([
+      expect.stringMatching(/^mailbox: the next run that completes answers \S+, \S+, whatever/),
+    ]);
+    life.run({ stopReason: "aborted" });
+    life.run({ text: "done" });
+    expect(life.host.warnings).toHaveLength(1);
+  });
+
+  test("is that mail which was not read went back", () => {
+    const life = Life.open(new FakeHost(BOB));
+    life.prompt();
+    for (const envelope of [mail(), mail({ kind: "ask" })]) send(envelope, false);
+    life.mailbox.look();
+    life.end({ stopReason: "aborted" });
+    expect(mailsIn(ALICE).map(({ status }) => status)).toEqual(["failed", "failed"]);
+    expect(life.host.warnings).toEqual([expect.stringMatching(/got unread mail back/)]);
+  });
+
+  test("is nothing where nothing was owed, or was answered at once", () => {
+    const life = reading(mail({ kind: "ask" }), mail({ kind: "message" }));
+    life.end({ stopReason: "aborted" });
+    expect(life.host.warnings).toEqual([]);
+  });
+});
