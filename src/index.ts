@@ -12,7 +12,7 @@ import {
   LEAST_PI,
   piIsTooOld,
   signalOf,
-  tellUser,
+  warnAtStart,
 } from "./surface/pi.ts";
 import { registerRenderers } from "./surface/render/mail.ts";
 import { Session } from "./surface/session.ts";
@@ -31,7 +31,7 @@ import { registerSend } from "./surface/tools/send.ts";
 export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock): void {
   if (piIsTooOld()) {
     pi.on("session_start", (_event, context) => {
-      tellUser(context, `mailbox: mailbox is off: it needs Pi ${LEAST_PI} or later`, "warning");
+      warnAtStart(context, `mailbox: mailbox is off: it needs Pi ${LEAST_PI} or later`);
     });
     return;
   }
@@ -87,7 +87,7 @@ export default function sessionMail(pi: ExtensionAPI, clock: Clock = systemClock
       session.open(new Mailbox(hostOf(pi, context), options));
     } catch (error) {
       session.close(errorText(error));
-      tellUser(context, `mailbox: mailbox is off: ${errorText(error)}`, "warning");
+      warnAtStart(context, `mailbox: mailbox is off: ${errorText(error)}`);
     }
   }
 }

@@ -29,6 +29,7 @@ export function piIsTooOld(version: string = VERSION): boolean {
 /** What a mailbox needs of Pi, for the session of this context. */
 export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
   const { sessionManager } = context;
+  const opened = performance.now();
   let flushed: string | undefined;
   return {
     address: sessionManager.getSessionId(),
@@ -66,7 +67,8 @@ export function hostOf(pi: ExtensionAPI, context: ExtensionContext): Host {
       pi.events.emit(channel, payload);
     },
     warn: (text) => {
-      tellUser(context, text, "warning");
+      if (performance.now() - opened < STARTING) warnAtStart(context, text);
+      else tellUser(context, text, "warning");
     },
     showStatus: (text) => {
       context.ui.setStatus(ENTRY_TYPE, text);
@@ -95,6 +97,27 @@ export function tellUser(
   const shown = cleanText(text);
   if (context.hasUI) context.ui.notify(shown, level);
   else process.stderr.write(`${shown}\n`);
+}
+
+/** How long a start may take until the conversation is drawn, in ms. */
+const STARTING = 300;
+
+/**
+ * Warns the user of something at the start of a session. In the terminal Pi then draws the whole
+ * conversation below what was said before, where nobody sees it: so it is said a moment later.
+ */
+export function warnAtStart(context: ExtensionContext, text: string): void {
+  if (context.mode !== "tui") {
+    tellUser(context, text, "warning");
+    return;
+  }
+  setTimeout(() => {
+    try {
+      tellUser(context, text, "warning");
+    } catch {
+      // The session is another one by now.
+    }
+  }, STARTING).unref();
 }
 
 /** What a `turn_end` returns so that mail enters behind its tool results. */
