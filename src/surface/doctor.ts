@@ -152,12 +152,15 @@ function someOf(values: readonly string[]): string {
   return more > 0 ? `${listed} and ${String(more)} more` : listed;
 }
 
+function countedNames(names: readonly string[]): string {
+  return names.length === 0 ? "0" : `${String(names.length)}: ${someOf(names)}`;
+}
+
 function setAsideLines({ own, noMail }: Findings): string[] {
   const setAside = own?.setAside ?? [];
-  const names = "fault" in noMail ? [] : noMail.is;
   return [
-    `Set aside since the start: ${setAside.length === 0 ? "0" : String(setAside.length)}`,
+    `Set aside since the start: ${String(setAside.length)}`,
     ...setAside.map(({ path, reason }) => `  ${cleanValue(path)}: ${cleanValue(reason)}`),
-    `No mail in cur/: ${names.length === 0 ? "0" : `${String(names.length)}: ${someOf(names)}`}`,
+    `Files in cur/ that are no mail: ${told(noMail, countedNames)}`,
   ];
 }

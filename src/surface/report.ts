@@ -6,7 +6,7 @@ import { cleanValue } from "../text.ts";
 import { mailLines, sessionLines } from "./lists.ts";
 
 /** The line that says which session this is; other programs read the address from it (S8.1). */
-export function identityLine(mailbox: Mailbox, name: string | undefined): string {
+function identityLine(mailbox: Mailbox, name: string | undefined): string {
   const called = name === undefined ? "has no name" : `is called ${cleanValue(name)}`;
   return `This session ${called}; its address is ${mailbox.address}`;
 }

@@ -67,10 +67,18 @@ describe("S18.4 /mailbox doctor", () => {
       "Awaiting: 0",
       "Outbox: 0",
       "Set aside since the start: 0",
-      "No mail in cur/: 0",
+      "Files in cur/ that are no mail: 0",
       "Settings: hopLimit 5, pruneAfterDays 30, durable true",
       "Versions: pi-session-mail 1.2.3, Pi 4.5.6, Node v24, linux x64",
     ]);
+  });
+
+  test("says of what cannot be looked up that it cannot, and nothing more", () => {
+    const fault = { fault: "EIO; check the disk" };
+    const lines = doctorLines({ ...HEALTHY, noMail: fault, waiting: fault }, undefined, WHERE);
+    for (const what of ["Waiting", "Files in cur/ that are no mail"]) {
+      expect(lines).toContain(`${what}: cannot be told: EIO; check the disk`);
+    }
   });
 
   test("knows what runs here", () => {

@@ -94,7 +94,7 @@ export function recipientsOf({ content }: State): readonly SessionRow[] {
 }
 
 /** The ids of the rows of a list, from top to bottom. */
-export function idsOf(state: State, choice: Choice): readonly string[] {
+function idsOf(state: State, choice: Choice): readonly string[] {
   if (choice === "recipients") return recipientsOf(state).map(({ address }) => address);
   if (choice === "sessions") return state.content.sessions.map(({ address }) => address);
   return state.content[choice].map(({ envelope }) => envelope.id);
