@@ -52,7 +52,7 @@ export interface Watch {
  * Calls `look` whenever there may be new mail in a folder: at once through the system's watcher
  * and, in case that says nothing, from time to time (S5.1). The poll is rare while the watcher is
  * good: it has told of a file that was made to try it, or of mail, and since then mail was not
- * found by the poll alone. Neither keeps the process alive.
+ * found by the poll alone. Neither keeps the process alive, but for the wait until it is tried.
  */
 export function watchFolder(folder: string, { clock, isReliable, look }: WatchOptions): Watch {
   let watcher: FSWatcher | undefined;

@@ -30,7 +30,7 @@ export function haveTmux(): boolean {
   return false;
 }
 
-/** A private tmux server. It starts with its first command and ends with `close`. */
+/** A private tmux server. It starts with its first command; `Terminal.close` ends it. */
 export class Tmux {
   readonly #socket: string;
   readonly #environment: Record<string, string>;
