@@ -90,6 +90,9 @@ export interface Findings {
 /** How many of the newest files in `cur/` are read to tell whether they are mail. */
 const MAX_READ = 100;
 
+/** How much text of theirs is read. */
+const MAX_TEXT = 16 * 1024 * 1024;
+
 /** What {@link examine} looks at. */
 export interface ExamineOptions {
   /** Whose mailbox. */
@@ -158,7 +161,14 @@ function noMailIn(cur: string): string[] {
   const names = namesIn(cur).sort();
   const odd = names.filter((name) => !MAIL_NAME.test(name));
   const newest = names.filter((name) => MAIL_NAME.test(name)).slice(-MAX_READ);
-  return [...odd, ...newest.filter((name) => readMail(join(cur, name)) === undefined)];
+  let text = 0;
+  const wrong = newest.reverse().filter((name) => {
+    if (text > MAX_TEXT) return false;
+    const mail = readMail(join(cur, name));
+    text += mail?.envelope.body.length ?? 0;
+    return mail === undefined;
+  });
+  return [...odd, ...wrong.reverse()];
 }
 
 function recordFacts(address: string): RecordFacts | undefined {

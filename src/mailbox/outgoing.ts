@@ -102,7 +102,9 @@ export function answerNow(state: MailboxState, id: string, body: string): Envelo
   const { owed, outbox } = ledger;
   const debt = owed.find((owing) => owing.id === id);
   if (!debt) {
-    throw new Error(`Nothing was sent: no request or ask with the id ${id} is to be answered.`);
+    throw new Error(
+      `Nothing was sent: no request or ask with the id ${id} waits for an answer; it may have got one.`,
+    );
   }
   const reply = replyOf(state, { to: debt.from, in_reply_to: [id], status: "done", body });
   // Read for good, even if a crash takes the session along: it must not be answered again.

@@ -37,6 +37,8 @@ export interface ListedMail {
   /** Name of the other session when it runs, else its short id; it is clean, and may be long. */
   readonly other: string;
   readonly state: MailState;
+  /** What a request or ask of ours was answered with, where that is found. */
+  readonly answer?: Reply;
 }
 
 /** How much mail a list shows. */
@@ -44,6 +46,9 @@ const LISTED = 20;
 
 /** How many files are read for it at most, where some turn out to be no mail. */
 const MAX_READ = 100;
+
+/** How much text is read for it: what is long takes long, and Pi stands still meanwhile. */
+const MAX_TEXT = 16 * 1024 * 1024;
 
 /** How many of the newest received mails are looked through for the answers to those we sent. */
 const MAX_ANSWERS_READ = 300;
@@ -81,8 +86,8 @@ function openOnDisk(address: string): Open | undefined {
 type Lookable = Pick<Mailbox, "address" | "open">;
 
 /**
- * The newest 20 mails that a session received, newest first, read anew (S18.1); also while another
- * process serves the address. What is no mail, and what vanishes meanwhile, is left out.
+ * The newest 20 mails that a session received, newest first, read anew (S18.1): fewer where they are
+ * very long. Also while another process serves the address. What is no mail, and what vanishes meanwhile, is left out.
  *
  * @throws the system's error when a folder cannot be read.
  */
@@ -140,8 +145,9 @@ export function sentOf(mailbox: Lookable): ListedMail[] {
     const there = deliveredState(envelope, openAt);
     const isAnswered =
       open !== undefined && there === "read" && isOwed(envelope) && !awaited.has(envelope.id);
-    const state = answer ? (`answered ${answer}` as const) : isAnswered ? "answered" : there;
-    return { envelope, path, isSent: true, other: labels(envelope.to), state };
+    const listed = { envelope, path, isSent: true, other: labels(envelope.to) };
+    if (answer) return { ...listed, answer, state: `answered ${answer.status}` as const };
+    return { ...listed, state: isAnswered ? "answered" : there };
   });
 }
 
@@ -166,9 +172,11 @@ function deliveredState(
   return open === undefined || open.unread.has(name) ? "unread" : "read";
 }
 
-/** By the id of the request or ask, the status of its answer, where that is among the newest mail. */
-function findAnswers(address: string, asked: readonly Envelope[]): Map<string, ReplyStatus> {
-  const found = new Map<string, ReplyStatus>();
+type Reply = Envelope & { readonly status: ReplyStatus };
+
+/** By the id of the request or ask, its answer, where that is among the newest mail. */
+function findAnswers(address: string, asked: readonly Envelope[]): Map<string, Reply> {
+  const found = new Map<string, Reply>();
   const oldest = asked.at(-1);
   if (!oldest) return found;
   const sentTo = new Map(asked.map(({ id, to }) => [id, to]));
@@ -178,12 +186,15 @@ function findAnswers(address: string, asked: readonly Envelope[]): Map<string, R
     .filter((name) => name.slice(0, STAMP) >= since)
     .sort()
     .reverse();
+  let text = 0;
   for (const name of names.slice(0, MAX_ANSWERS_READ)) {
-    if (found.size === asked.length) break;
+    if (found.size === asked.length || text > MAX_TEXT) break;
     const envelope = readMail(join(cur, name))?.envelope;
+    text += envelope?.body.length ?? 0;
     if (envelope?.kind !== "reply" || envelope.status === "") continue;
+    const reply = { ...envelope, status: envelope.status };
     for (const id of envelope.in_reply_to) {
-      if (sentTo.get(id) === envelope.from) found.set(id, envelope.status);
+      if (sentTo.get(id) === envelope.from) found.set(id, reply);
     }
   }
   return found;
@@ -201,9 +212,11 @@ function newest(paths: readonly string[]): Mail[] {
   const byName = paths.map((path) => ({ path, name: basename(path) }));
   byName.sort((one, other) => compare(other.name, one.name));
   const found = new Map<string, Mail>();
+  let text = 0;
   for (const { path } of byName.slice(0, MAX_READ)) {
-    if (found.size === LISTED) break;
+    if (found.size === LISTED || text > MAX_TEXT) break;
     const mail = readMail(path);
+    text += mail?.envelope.body.length ?? 0;
     if (mail && !found.has(mail.envelope.id)) found.set(mail.envelope.id, mail);
   }
   // A file that waits may be called anything.

@@ -19,7 +19,7 @@ const RETRY = 1000;
 /** How long the address counts as ours without a new look at the record, in ms. */
 const STILL_OURS = 100;
 
-/** How long after a start the mail root is tidied, in ms: nobody waits for it. */
+/** How long after a start the mail root is tidied, in ms: nobody waits for it, but `pi -p` soon ends. */
 const TIDY_AFTER = 1500;
 
 /** How long what a run does not wait for is put off, in ms: until its model request is on its way. */
@@ -197,7 +197,7 @@ export class Service {
       clock.soon(() => {
         this.look();
       }),
-      clock.after(TIDY_AFTER, () => {
+      clock.after(host.canWake ? TIDY_AFTER : 0, () => {
         this.guarded(() => {
           this.housekeeping.tidyUp();
         });

@@ -20,6 +20,8 @@ const USAGE =
     .map(([name, does]) => `/mailbox ${name}: ${does}`)
     .join("; ")}.`;
 
+export { completerFor } from "./completer.ts";
+
 /** Where `/mailbox` was typed. */
 export interface Invocation {
   readonly session: Session;
@@ -61,7 +63,7 @@ function answerTo(command: Command, invocation: Invocation): string {
 
 function runSubcommand(word: string, invocation: Invocation): string {
   const { session } = invocation;
-  if (!isSubcommand(word)) throw new Error(`${whyNoSubcommand(session.mailbox, word)} ${USAGE}`);
+  if (!isSubcommand(word)) throw new Error(whyNoSubcommand(session.mailbox, word));
   switch (word) {
     case "inbox":
       return inboxText(session.mailbox);
@@ -90,11 +92,11 @@ function diagnose({ session, context, clock }: Invocation): string {
 function whyNoSubcommand(mailbox: Mailbox, word: string): string {
   const shown = cleanValue(word);
   if (isRecipient(mailbox, word)) {
-    return `/mailbox ${/\s/.test(shown) ? `"${shown}"` : shown} needs a text for that session.`;
+    return `/mailbox ${/\s/.test(shown) ? `"${shown}"` : shown} needs a text for that session: /mailbox <to> <text>.`;
   }
   const near = nearestSubcommand(word);
   const hint = near === undefined ? "" : ` Did you mean /mailbox ${near}?`;
-  return `/mailbox has no subcommand ${JSON.stringify(shown)}.${hint}`;
+  return `/mailbox has no subcommand ${JSON.stringify(shown)}.${hint} ${USAGE}`;
 }
 
 function isRecipient(mailbox: Mailbox, word: string): boolean {

@@ -1,7 +1,6 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type { Clock } from "../clock.ts";
 import { errorText } from "../mail/errors.ts";
-import type { completerFor } from "./completer.ts";
 import type { Completion } from "./completion.ts";
 import { tellUser } from "./pi.ts";
 import type { Session } from "./session.ts";
@@ -11,12 +10,21 @@ import type { Session } from "./session.ts";
  * for it.
  */
 export function registerCommand(pi: ExtensionAPI, session: Session, clock: Clock): void {
+  const load = once(() => import("./carry-out.ts"));
+  const completer = once(async () => (await load()).completerFor(session));
   pi.registerCommand("mailbox", {
     description: "Look at this session's mail, or mail another Pi session: /mailbox <to> <text>",
-    getArgumentCompletions: completeLater(session),
+    getArgumentCompletions: async (typed): Promise<Completion[] | null> => {
+      try {
+        return (await completer())(typed);
+      } catch {
+        // Pi would end: nobody catches it there.
+        return null;
+      }
+    },
     handler: async (args, context) => {
       try {
-        const { carryOut } = await import("./carry-out.ts");
+        const { carryOut } = await load();
         await carryOut(args, { session, name: pi.getSessionName(), context, clock });
       } catch (error) {
         tellUser(context, errorText(error), "error");
@@ -25,15 +33,23 @@ export function registerCommand(pi: ExtensionAPI, session: Session, clock: Clock
   });
 }
 
-/** Never rejects, which would end Pi: the files of this package may be replaced while it runs. */
-function completeLater(session: Session): (typed: string) => Promise<Completion[] | null> {
-  let complete: ReturnType<typeof completerFor> | undefined;
-  return async (typed) => {
+/**
+ * Loads something the first time that it is called for, until that has succeeded. Pi's loader gives
+ * out a module half made when it is asked for while it is being loaded, so it is asked once.
+ *
+ * @throws an error that says what to do: the package's files may be replaced while Pi runs.
+ */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return async () => {
     try {
-      complete ??= (await import("./completer.ts")).completerFor(session);
-      return complete(typed);
-    } catch {
-      return null;
+      return await (loading ??= load());
+    } catch (error) {
+      loading = undefined;
+      const why = errorText(error);
+      throw new Error(`/mailbox cannot be loaded (${why}); /reload loads the package anew.`, {
+        cause: error,
+      });
     }
   };
 }

@@ -128,12 +128,18 @@ function openLines({ open }: Findings, now: number): string[] {
   if ("fault" in open) return [`Ledger: cannot be told: ${cleanValue(open.fault)}`];
   if (typeof open.is === "string") return [`Ledger: ${open.is}`];
   const { unread, owed, held, awaiting, outbox } = open.is;
+  const counted: [string, readonly OpenItem[]][] = [
+    ["unread", unread],
+    ["owed", owed],
+    ["held", held],
+    ["awaiting", awaiting],
+    ["answers not sent yet", outbox],
+  ];
+  const counts = counted.map(([name, items]) => `${String(items.length)} ${name}`);
+  const some = counted.filter(([, items]) => items.length > 0);
   return [
-    `Unread: ${itemsText(unread, now)}`,
-    `Owed: ${itemsText(owed, now)}`,
-    `Held: ${itemsText(held, now)}`,
-    `Awaiting: ${itemsText(awaiting, now)}`,
-    `Outbox: ${itemsText(outbox, now)}`,
+    `Open: ${counts.join(", ")}`,
+    ...some.map(([name, items]) => `  ${name}: ${itemsText(items, now)}`),
   ];
 }
 

@@ -78,6 +78,13 @@ describe("S18.1 the inbox", () => {
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, at) => String(24 - at)));
   });
 
+  test("has fewer where they are very long, which would hold Pi up", () => {
+    const life = receiving();
+    for (let at = 0; at < 6; at++)
+      drop(BOB, mail({ body: "a".repeat(7 * 1024 * 1024) }), undefined, "cur");
+    expect(inboxOf(life.mailbox)).toHaveLength(3);
+  });
+
   test("is empty in a mailbox whose folders were removed", () => {
     const life = receiving(mail());
     rmSync(boxesOf(BOB).folder, { recursive: true });

@@ -10,8 +10,11 @@ useLives();
 
 describe("S8.1 a lone word", () => {
   test.each([
-    ["bob", "/mailbox bob needs a text for that session."],
-    ['"dashboard work"', '/mailbox "dashboard work" needs a text for that session.'],
+    ["bob", "/mailbox bob needs a text for that session: /mailbox <to> <text>."],
+    [
+      '"dashboard work"',
+      '/mailbox "dashboard work" needs a text for that session: /mailbox <to> <text>.',
+    ],
     ["inbx", "Did you mean /mailbox inbox?"],
   ])("that is no subcommand says what to type: %s", async (typed, said) => {
     const bob = new FakeHost(BOB);

@@ -67,7 +67,7 @@ describe("a mail in the transcript", () => {
     ["request", "request"],
     ["ask", "ask"],
     ["message", "message"],
-    ["reply", "answer"],
+    ["reply", "reply"],
   ])("says who wrote it, that it is a %s, and when", (kind, word) => {
     expect(headOf({ kind, status: kind === "reply" ? "done" : "" })).toBe(
       ` ← alice · ${word} · 14:05`,

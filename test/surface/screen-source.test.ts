@@ -4,7 +4,7 @@ import { boxesOf } from "../../src/mail/root.ts";
 import { sourceOf } from "../../src/surface/screen/source.ts";
 import { Session } from "../../src/surface/session.ts";
 import { useStateFolder } from "../fixtures/folder.ts";
-import { ALICE, BOB, drop, mail } from "../fixtures/mail.ts";
+import { ALICE, BOB, CAROL, drop, mail } from "../fixtures/mail.ts";
 import { FakeClock, FakeHost, Life, mailsIn, useLives } from "../mailbox/fake.ts";
 
 useStateFolder();
@@ -25,20 +25,20 @@ describe("S18.2 what the screen shows of a mailbox", () => {
     opened(BOB, "bob\u001b[2J").mailbox.showWaiting(ALICE);
     expect(sourceOf(session, "alice").sessions()).toEqual([
       {
-        address: ALICE,
-        label: "alice",
-        cwd: "/work",
-        state: "idle",
-        waitingOn: "",
-        isSelf: true,
-      },
-      {
         address: BOB,
         label: "bob [2J",
         cwd: "/work",
         state: "idle",
         waitingOn: "alice",
         isSelf: false,
+      },
+      {
+        address: ALICE,
+        label: "alice",
+        cwd: "/work",
+        state: "idle",
+        waitingOn: "",
+        isSelf: true,
       },
     ]);
   });
@@ -53,6 +53,21 @@ describe("S18.2 what the screen shows of a mailbox", () => {
     expect(source.sent()).toEqual([]);
     source.send(BOB, "hello");
     expect(source.sent()[0]).toMatchObject({ state: "waiting", envelope: { body: "hello" } });
+  });
+});
+
+describe("S18.2 sessions of one name", () => {
+  test("are told apart by their short ids", () => {
+    const { session } = opened(ALICE, "alice");
+    opened(BOB, "twin");
+    opened(CAROL, "twin");
+    const labels = sourceOf(session, "alice")
+      .sessions()
+      .map(({ label }) => label);
+    expect(labels[0]).toMatch(/^twin \S{8,}$/);
+    expect(labels[1]).toMatch(/^twin \S{8,}$/);
+    expect(new Set(labels).size).toBe(3);
+    expect(labels[2]).toBe("alice");
   });
 });
 

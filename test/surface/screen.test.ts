@@ -1,7 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { ALICE, BOB, CAROL } from "../fixtures/mail.ts";
+import { describe, expect, test, vi } from "vitest";
+import { ALICE, BOB, CAROL, mail } from "../fixtures/mail.ts";
 import { timesAsLong } from "../fixtures/time.ts";
-import { KEYS, Opened, received, row, SELF, sentMail } from "./screen-support.ts";
+import { FakeSource, KEYS, Opened, received, row, SELF, sentMail } from "./screen-support.ts";
 
 const { up, down, left, right, tab, shiftTab, enter, shiftEnter, escape, ctrlC } = KEYS;
 
@@ -60,7 +60,34 @@ describe("S18.2 the screen", () => {
   });
 });
 
+describe("S18.2 the end of the screen", () => {
+  test("that Pi takes away tells who waits for it, once", () => {
+    const opened = new Opened();
+    opened.screen.dispose();
+    opened.screen.dispose();
+    expect(opened.closed).toBe(1);
+    expect(opened.clock.pending).toBe(0);
+    expect(new Opened().press(escape).closed).toBe(1);
+  });
+});
+
 describe("S18.2 its lists", () => {
+  test("are read anew less often where that takes long", () => {
+    const source = new FakeSource();
+    const opened = new Opened(source);
+    let at = opened.clock.elapsed();
+    const elapsed = vi.spyOn(opened.clock, "elapsed");
+    // Each reading takes a second.
+    elapsed.mockImplementation(() => (at += 500));
+    opened.clock.advance(2000);
+    const reads = source.reads;
+    opened.clock.advance(20_000);
+    expect(source.reads).toBe(reads);
+    at += 100_000;
+    opened.clock.advance(2000);
+    expect(source.reads).toBe(reads + 1);
+  });
+
   test("are switched by the arrows and by Tab, around the ends", () => {
     const opened = new Opened();
     const shown = (): string | undefined => /\[(\w+) \d+\]/.exec(opened.text)?.[1];
@@ -253,6 +280,23 @@ describe("S18.2 Enter opens a mail whole", () => {
   });
 });
 
+describe("S18.2 a mail of ours", () => {
+  test("is shown with what it was answered with", () => {
+    const opened = new Opened();
+    const answer = mail({ from: BOB, kind: "reply", body: "**8080**, of course" });
+    opened.source.went = [
+      sentMail(
+        { kind: "ask", body: "Which port?" },
+        { state: "answered done", answer: { ...answer, status: "done" } },
+      ),
+    ];
+    opened.clock.advance(2000);
+    expect(opened.press(left, enter).text).toMatch(
+      /Which port\?\n[^]*─\n ← bob · done · [^\n]+\n\n 8080, of course/,
+    );
+  });
+});
+
 describe("S18.2 r answers", () => {
   test.each(["to answer", "held"] as const)(
     "a mail that is %s: the text goes as its answer",
@@ -348,6 +392,40 @@ describe("S18.2 writing", () => {
     opened.press(enter);
     expect(opened.source.sends).toEqual([{ to: BOB, text: "unfinished" }]);
     expect(opened.press(enter).text).not.toContain("unfinished");
+  });
+
+  test("an unfinished text is kept for its mail: never offered as the answer to another", () => {
+    const opened = new Opened();
+    const owed = [1, 2].map((at) =>
+      received({ kind: "request", body: `question ${String(at)}` }, { state: "to answer" }),
+    );
+    opened.source.received = owed;
+    opened.clock.advance(2000);
+    opened.press(right, "r").type("to the first").press(escape);
+    expect(opened.press(down, "r").text).toContain("> question 2");
+    expect(opened.text).not.toContain("to the first");
+    opened.press(escape, "n", enter);
+    expect(opened.text).not.toContain("to the first");
+    opened.press(escape, up, "r").press(enter);
+    expect(opened.source.answers).toEqual([{ id: owed[0]!.envelope.id, text: "to the first" }]);
+  });
+
+  test("an answer that comes too late stays, and can go as a new request", () => {
+    const opened = new Opened();
+    const asked = received({ kind: "request" }, { state: "to answer" });
+    opened.source.received = [asked];
+    opened.clock.advance(2000);
+    opened.press(right, "r").type("by hand");
+    opened.source.received = [{ ...asked, state: "answered" }];
+    opened.source.refusal = new Error("Nothing was sent: it was answered already.");
+    opened.press(enter);
+    expect(opened.text).toContain("it was answered already");
+    expect(opened.text).toContain("New request to bob");
+    expect(opened.text).toContain("by hand");
+    opened.source.refusal = undefined;
+    opened.press(enter);
+    expect(opened.source.sends).toEqual([{ to: BOB, text: "by hand" }]);
+    expect(opened.source.answers).toEqual([]);
   });
 
   test("an unfinished text is not dropped by closing unawares", () => {

@@ -2,7 +2,7 @@ import type { ExtensionAPI, MessageRenderOptions, Theme } from "@earendil-works/
 import { Box, type Component, visibleWidth } from "@earendil-works/pi-tui";
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../clock.ts";
-import { EnvelopeSchema, sentAt } from "../../mail/envelope.ts";
+import { EnvelopeSchema, MAX_ANSWERED, sentAt } from "../../mail/envelope.ts";
 import { ENTRY_TYPE } from "../../mailbox/host.ts";
 import { checkOf } from "../../schema.ts";
 import { cleanText, cleanValue } from "../../text.ts";
@@ -26,7 +26,9 @@ type Head = Static<typeof HeadSchema>;
 const isHead = checkOf(HeadSchema);
 
 /** Absent from the entries of older versions. */
-const arePlaces = checkOf(Type.Object({ body: SpanSchema, quotes: Type.Array(SpanSchema) }));
+const arePlaces = checkOf(
+  Type.Object({ body: SpanSchema, quotes: Type.Array(SpanSchema, { maxItems: MAX_ANSWERED }) }),
+);
 
 /** A mail as it is drawn: all of it cleaned. */
 interface Mail {
@@ -104,8 +106,8 @@ function headLine(head: Head | undefined, now: number, theme: Theme, width: numb
   if (!head) return oneLine(from("mail"), width);
   const dot = theme.fg("dim", " · ");
   const status = head.status === "done" ? "" : theme.fg("warning", head.status);
-  const kind = theme.fg("customMessageText", head.kind === "reply" ? "answer" : head.kind);
-  const time = theme.fg("dim", timeOf(head.ts, now));
+  const kind = theme.fg("customMessageText", head.kind);
+  const time = theme.fg("muted", timeOf(head.ts, now));
   const name = cleanValue(head.label);
   const tails = [
     [kind, status, time],
@@ -138,12 +140,12 @@ function quoteLines(
   { theme, expanded }: Style,
   width: number,
 ): readonly string[] {
-  const dim = (line: string): string => theme.fg("dim", line);
-  if (expanded) return quotes.flatMap((quote) => ["", ...plainLines(quote, width, dim)]);
+  const faint = (line: string): string => theme.fg("muted", line);
+  if (expanded) return quotes.flatMap((quote) => ["", ...plainLines(quote, width, faint)]);
   const firsts = quotes.map(firstQuoted).filter((line) => line !== undefined);
   const more = firsts.length - QUOTES;
   return [...firsts.slice(0, QUOTES), ...(more > 0 ? [`> … and ${String(more)} more`] : [])].map(
-    (line) => oneLine(dim(line), width),
+    (line) => oneLine(faint(line), width),
   );
 }
 

@@ -21,7 +21,7 @@ export function composing(state: State, letter: Letter): State {
 export function putAway(state: State, text: string): State {
   const view = viewOf(state);
   if (view.at !== "composer") return state;
-  return back({ ...state, drafts: withDraft(state.drafts, view.letter.to, text) });
+  return back({ ...state, drafts: withDraft(state.drafts, view.letter, text) });
 }
 
 /** Back from the composer after its text went out. */
@@ -29,18 +29,35 @@ export function sent(state: State, said: string): State {
   return { ...putAway(state, ""), status: { level: "success", text: said } };
 }
 
-function withDraft(drafts: State["drafts"], to: string, text: string): ReadonlyMap<string, string> {
+/** The composer's letter as a new request, where what it answers got another answer meanwhile. */
+export function whatCanBeSent(state: State): State {
+  const view = viewOf(state);
+  if (view.at !== "composer" || !view.letter.answers) return state;
+  const { id } = view.letter.answers.envelope;
+  const now = state.content.inbox.find(({ envelope }) => envelope.id === id);
+  if (!now || isToAnswer(now)) return state;
+  return into(back(state), { at: "composer", letter: { ...view.letter, answers: undefined } });
+}
+
+/** The unfinished text of a letter; an answer is another letter than a request to the same session. */
+export function draftOf({ drafts }: State, letter: Letter): string {
+  return drafts.get(keyOf(letter))?.text ?? "";
+}
+
+function keyOf({ to, answers }: Letter): string {
+  return answers ? `${to} ${answers.envelope.id}` : to;
+}
+
+function withDraft(drafts: State["drafts"], letter: Letter, text: string): State["drafts"] {
   const next = new Map(drafts);
-  if (text.trim() === "") next.delete(to);
-  else next.set(to, text);
+  if (text.trim() === "") next.delete(keyOf(letter));
+  else next.set(keyOf(letter), { letter, text });
   return next;
 }
 
 /** Who the unfinished texts are to, for a question before they are given up. */
-export function unfinished({ drafts, content }: State): string {
-  const labels = [...drafts.keys()].map((to) => {
-    const row = content.sessions.find(({ address }) => address === to);
-    return cleanValue(row?.label ?? to.slice(0, 8));
-  });
-  return labels.join(", ");
+export function unfinished({ drafts }: State): string {
+  return [...new Set([...drafts.values()].map(({ letter }) => cleanValue(letter.label)))].join(
+    ", ",
+  );
 }

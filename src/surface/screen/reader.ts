@@ -4,7 +4,7 @@ import { cleanText, cleanValue, cutToBytes, MAX_BODY_BYTES } from "../../text.ts
 import { markdown } from "../render/markdown.ts";
 import { localTime } from "../time.ts";
 import type { ListedMail } from "./content.ts";
-import { fit, type Paint } from "./paint.ts";
+import { fit, type Paint, rule } from "./paint.ts";
 import { colourOf } from "./rows.ts";
 
 /** The most of a body that is shown, in bytes of UTF-8. */
@@ -27,6 +27,7 @@ export class Reader {
       ...headLines(this.#paint, mail, width),
       "",
       ...bodyLines(this.#paint, mail, width),
+      ...answerLines(this.#paint, mail, width),
     ];
     this.#made = { mail, width, lines };
     return lines;
@@ -69,13 +70,32 @@ function headLines(paint: Paint, mail: ListedMail, width: number): string[] {
   });
 }
 
-function bodyLines(paint: Paint, { envelope, path }: ListedMail, width: number): string[] {
+function bodyLines(
+  paint: Paint,
+  { envelope, path }: Pick<ListedMail, "envelope" | "path">,
+  width: number,
+): string[] {
   const part = cutToBytes(envelope.body, MAX_SHOWN_BYTES);
   const text = cleanText(part);
   const lines = text.trim() === "" ? [paint.fg("dim", " (empty)")] : asMarkdown(text, width);
   if (part === envelope.body) return lines;
   const note = `(Cut here; the whole mail is in ${cleanValue(path)})`;
   return [...lines, "", ...wrapped(paint.fg("warning", note), width)];
+}
+
+/** What a mail of ours was answered with. */
+function answerLines(paint: Paint, { answer, other, path }: ListedMail, width: number): string[] {
+  if (!answer) return [];
+  const time = sentAt(answer);
+  const when = time === undefined ? "" : ` · ${localTime(time).join(" ")}`;
+  const head = ` ← ${cleanValue(other)} · ${answer.status}${when}`;
+  return [
+    "",
+    rule(paint, width),
+    fit(paint.fg("accent", head), width),
+    "",
+    ...bodyLines(paint, { envelope: answer, path }, width),
+  ];
 }
 
 /** As in the transcript; what is longer than mail is shown there is left as it is. */

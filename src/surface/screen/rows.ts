@@ -99,8 +99,12 @@ function shown<T>(all: readonly T[], window: Window): readonly T[] {
 /** The most of a column, as a part of the width; the last takes what is left. */
 const MAX_PART = 0.3;
 
+/** Where the last is a path, of which the end is enough. */
+const MAX_PART_BESIDE_PATH = 0.4;
+
 function lines(paint: Paint, rows: readonly Row[], window: Window, count: number): string[] {
-  const most = Math.max(4, Math.floor(window.width * MAX_PART));
+  const part = rows.some(({ showsEnd }) => showsEnd) ? MAX_PART_BESIDE_PATH : MAX_PART;
+  const most = Math.max(4, Math.floor(window.width * part));
   const widths: number[] = [];
   for (const { cells } of rows) {
     for (const [at, [text]] of cells.entries()) {

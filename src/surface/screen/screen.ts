@@ -15,12 +15,15 @@ import { type Brushes, draw } from "./frame.ts";
 import { keyOf, leavesComposer } from "./keys.ts";
 import { fit, type Paint } from "./paint.ts";
 import { Reader } from "./reader.ts";
-import { putAway, sent } from "./letters.ts";
+import { draftOf, putAway, sent, whatCanBeSent } from "./letters.ts";
 import { failed, OPENED, refreshed, type State, viewOf } from "./state.ts";
 import { type Extent, pressed, wheeled } from "./update.ts";
 
 /** How often the lists are read anew, in ms. */
 const REFRESH = 2000;
+
+/** At most a fiftieth of the time goes into that: where much mail is kept, it is done less often. */
+const REST = 50;
 
 /** What a screen is opened with. */
 export interface ScreenOptions {
@@ -45,6 +48,9 @@ export class MailScreen implements Component, Focusable {
   #width = 80;
   #focused = false;
   #cancelRefresh: Cancel | undefined;
+  #closed = false;
+  /** Not before this the lists are read anew by themselves, by {@link Clock.elapsed}. */
+  #refreshAt = 0;
 
   constructor(options: ScreenOptions) {
     const { tui, paint, keybindings, source, clock } = options;
@@ -58,8 +64,9 @@ export class MailScreen implements Component, Focusable {
     this.#brushes = { paint, keybindings, reader, composer, name, address };
     this.#refresh();
     this.#cancelRefresh = clock.every(REFRESH, () => {
-      if (source.isOpen()) this.#refresh();
-      else this.#end();
+      if (!source.isOpen()) this.#end();
+      else if (clock.elapsed() >= this.#refreshAt) this.#refresh();
+      else return;
       tui.requestRender();
     });
   }
@@ -112,15 +119,17 @@ export class MailScreen implements Component, Focusable {
     this.#composer.invalidate();
   }
 
-  /** Nothing runs after this. */
+  /** Nothing runs after this. Pi calls it, too, when it takes the screen away: then nobody waits for it. */
   dispose(): void {
     this.#cancelRefresh?.();
     this.#cancelRefresh = undefined;
+    if (!this.#closed) this.#options.close();
+    this.#closed = true;
   }
 
   /** The session is another one now, which Pi does not say while a screen is open. */
   #end(): void {
-    this.dispose();
+    this.#cancelRefresh?.();
     this.#state = failed(this.#state, "The session of this mailbox is closed; close the screen.");
   }
 
@@ -132,12 +141,11 @@ export class MailScreen implements Component, Focusable {
     const next = pressed(this.#state, key, this.#extent);
     if (next === "close") {
       this.dispose();
-      this.#options.close();
       return;
     }
     this.#state = next;
     const view = viewOf(next);
-    if (view.at === "composer") this.#composer.text = next.drafts.get(view.letter.to) ?? "";
+    if (view.at === "composer") this.#composer.text = draftOf(next, view.letter);
   }
 
   #compose(data: string): void {
@@ -164,12 +172,14 @@ export class MailScreen implements Component, Focusable {
       this.#state = failed(this.#state, errorText(error));
     }
     this.#refresh();
+    this.#state = whatCanBeSent(this.#state);
   }
 
   /** Reads the lists anew; one that cannot be read stays as it was, and the reason is shown. */
   #refresh(): void {
-    const { source } = this.#options;
+    const { source, clock } = this.#options;
     const { content } = this.#state;
+    const started = clock.elapsed();
     let fault: string | undefined;
     const read = <T>(look: () => T, otherwise: T): T => {
       try {
@@ -184,6 +194,7 @@ export class MailScreen implements Component, Focusable {
       inbox: read(() => source.inbox(), content.inbox),
       sent: read(() => source.sent(), content.sent),
     };
+    this.#refreshAt = clock.elapsed() + REST * (clock.elapsed() - started);
     try {
       this.#state = refreshed(this.#state, now, fault);
     } catch (error) {

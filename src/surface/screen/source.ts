@@ -39,7 +39,14 @@ export function sourceOf(session: Session, name: string | undefined): ScreenSour
 function sessionRows(self: string, now: number): SessionRow[] {
   const running = runningRecords();
   const labels = labelsOf(running);
-  const label = (address: string): string => labels.get(address) ?? cleanValue(address);
+  const ids = labelsOf(running.map(({ address }) => ({ address })));
+  const label = (address: string): string => {
+    const called = labels.get(address) ?? cleanValue(address);
+    const isShared = [...labels.values()].filter((other) => other === called).length > 1;
+    return isShared ? `${called} ${ids.get(address) ?? ""}` : called;
+  };
+  // Nobody opens the screen to write to this session.
+  running.sort((one, other) => Number(one.address === self) - Number(other.address === self));
   return running.map((record) => ({
     address: record.address,
     label: label(record.address),

@@ -31,6 +31,12 @@ export interface Letter {
   readonly answers: ListedMail | undefined;
 }
 
+/** A letter that was left before it was sent. */
+export interface Draft {
+  readonly letter: Letter;
+  readonly text: string;
+}
+
 /** One level of the screen. */
 export type View =
   | { readonly at: "lists" }
@@ -59,8 +65,8 @@ export interface State {
   readonly opened: readonly View[];
   /** The first line that the reader shows. */
   readonly top: number;
-  /** Unfinished texts, by the address of the recipient. */
-  readonly drafts: ReadonlyMap<string, string>;
+  /** Unfinished texts, one for each letter. */
+  readonly drafts: ReadonlyMap<string, Draft>;
   readonly status: Status | undefined;
   /** What kept the lists from being read anew. */
   readonly fault: string | undefined;
