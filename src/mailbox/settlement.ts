@@ -1,4 +1,5 @@
 import type { Envelope } from "../mail/envelope.ts";
+import type { Owed } from "../mail/ledger.ts";
 import { cleanValue } from "../text.ts";
 import { isOwed } from "../turn/intake.ts";
 import { outcomeOf } from "../turn/run.ts";
@@ -34,31 +35,19 @@ export function settleRun(state: MailboxState, aborted: boolean): void {
     for (const { id } of refused) mark(state, id, true);
   }
   if (outcome.status === "stopped") deliverStopped(state);
-  tellOfStop(state, held, refused);
+  tellOfHeld(state, held);
 }
 
-type From = Pick<Envelope, "from">;
-
-/** What a stop has done beyond this session, of which nothing else on the screen tells. */
-function tellOfStop({ host }: MailboxState, held: readonly From[], refused: readonly From[]): void {
-  if (held.length > 0) {
-    host.warn(
-      `mailbox: the next run that completes answers ${sendersOf(held)}, whatever you ask it; ` +
-        "r in /mailbox answers by hand.",
-    );
-  }
-  if (refused.length > 0) {
-    host.warn(
-      `mailbox: ${sendersOf(refused)} got unread mail back: you stopped the session before it was read.`,
-    );
-  }
-}
-
-function sendersOf(mails: readonly From[]): string {
-  const senders = [...new Set(mails.map(({ from }) => from))];
-  const shown = senders.slice(0, MOST_NAMED).map((address) => senderOf(address).label);
-  const more = senders.length - shown.length;
-  return [...shown.map(cleanValue), ...(more > 0 ? [`${String(more)} more`] : [])].join(", ");
+/** Tells the user whom a run answers that is about something else: nothing else on the screen does. */
+function tellOfHeld({ host }: MailboxState, held: readonly Owed[]): void {
+  if (held.length === 0) return;
+  const senders = [...new Set(held.map(({ from }) => from))];
+  const named = senders.slice(0, MOST_NAMED).map((address) => senderOf(address).label);
+  const more = senders.length - named.length;
+  const all = [...named.map(cleanValue), ...(more > 0 ? [`${String(more)} more`] : [])].join(", ");
+  host.warn(
+    `mailbox: the next run that completes answers ${all}, whatever you ask it; r in /mailbox answers by hand.`,
+  );
 }
 
 /** How many senders a notice names. */

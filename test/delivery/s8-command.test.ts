@@ -58,6 +58,18 @@ describe("S8.1 /mailbox alone", () => {
 });
 
 describe("S8.1 /mailbox <to> <text>", () => {
+  test("typed twice before what it does is loaded is done twice", async () => {
+    const [eager, busy] = await Promise.all([
+      workplace.session({ name: "eager", model: "dave" }),
+      workplace.session({ name: "busy", model: "erin" }),
+    ]);
+    const texts = ["first", "second", "third"];
+    await Promise.all(texts.map((text) => eager.command(`/mailbox busy ${text}`)));
+    const sent = mailIn(workplace, eager.id, "sent").map(({ body }) => body);
+    expect(sent.sort()).toEqual([...texts].sort());
+    await Promise.all([eager.quit(), busy.quit()]);
+  });
+
   test("sends a request with hops 0 and reports it to the letter", async () => {
     workplace.model.script("bob", say("All pass."));
     await sends("/mailbox bob run the tests", bob);

@@ -379,7 +379,7 @@ describe("S6.7 what a session owes survives it", () => {
   });
 });
 
-describe("S6.5 S6.6 what the user is told of a stop", () => {
+describe("S6.5 what the user is told of a stop", () => {
   test("is once whom the next run answers, though a later stop holds it still", () => {
     const life = reading(mail(), mail({ from: CAROL }), mail());
     life.end({ stopReason: "aborted" });
@@ -389,16 +389,6 @@ describe("S6.5 S6.6 what the user is told of a stop", () => {
     life.run({ stopReason: "aborted" });
     life.run({ text: "done" });
     expect(life.host.warnings).toHaveLength(1);
-  });
-
-  test("is that mail which was not read went back", () => {
-    const life = Life.open(new FakeHost(BOB));
-    life.prompt();
-    for (const envelope of [mail(), mail({ kind: "ask" })]) send(envelope, false);
-    life.mailbox.look();
-    life.end({ stopReason: "aborted" });
-    expect(mailsIn(ALICE).map(({ status }) => status)).toEqual(["failed", "failed"]);
-    expect(life.host.warnings).toEqual([expect.stringMatching(/got unread mail back/)]);
   });
 
   test("is nothing where nothing was owed, or was answered at once", () => {

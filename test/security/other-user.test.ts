@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MailboxOff, makeBoxes, openRoot } from "../../src/mail/root.ts";
 import { claimed, framesIn, mailEntries } from "../delivery/life-support.ts";
@@ -35,6 +36,15 @@ import {
   NOBODY,
   whatAnotherCanDo,
 } from "./another-user.ts";
+
+/** Waits until nothing is written any more, as some of it is behind what led to it. */
+async function quiet(folder: string): Promise<void> {
+  let before: string[] = [];
+  for (let now = lookBelow(folder); now.join() !== before.join(); now = lookBelow(folder)) {
+    before = now;
+    await delay(200);
+  }
+}
 
 const FOREIGN = /belongs to another user/;
 
@@ -65,6 +75,7 @@ describe.skipIf(!canBecomeAnother)("beside two sessions that run with a umask of
     await claimed(workplace, alice.id);
     // What bob had to write down behind his answer is written when he speaks again.
     await bob.state();
+    await quiet(workplace.root);
     chmodSync(workplace.stateDirectory, 0o755);
   });
   afterAll(() => workplace.close());

@@ -6,6 +6,7 @@ import { tokensIn } from "./plan.ts";
 /** What a user may be told in a soak: that a second process waits, and why something was refused. */
 const EXPECTED = [
   /^mailbox: process \d+ has this session open/,
+  /^mailbox: the next run that completes answers /,
   /^Another process has this session open/,
   /^No running session is called/,
   /^This session has no mailbox: /,
