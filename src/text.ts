@@ -1,6 +1,3 @@
-import { homedir } from "node:os";
-import { sep } from "node:path";
-
 /** The most of a body that enters a conversation, in bytes of UTF-8 (S5.8). */
 export const MAX_BODY_BYTES = 32 * 1024;
 
@@ -76,11 +73,4 @@ export function cutToBytes(text: string, maxBytes: number): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
     stream: true,
   });
-}
-
-/** A path as people know it, in one clean line: `~` stands for the home folder. */
-export function cleanPath(path: string): string {
-  const home = homedir();
-  const isBelow = path === home || path.startsWith(home + sep);
-  return cleanValue(home !== "" && isBelow ? `~${path.slice(home.length)}` : path);
 }

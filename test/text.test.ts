@@ -1,7 +1,6 @@
 import fc from "fast-check";
-import { homedir } from "node:os";
 import { describe, expect, test } from "vitest";
-import { claimsFrame, cleanPath, cleanText, cleanValue, cutToBytes, quoted } from "../src/text.ts";
+import { claimsFrame, cleanText, cleanValue, cutToBytes, quoted } from "../src/text.ts";
 import { hostile } from "./turn/hostile.ts";
 import { BIDIRECTIONAL, ESCAPES, linesOf, looksLikeFrame } from "./turn/reader.ts";
 
@@ -243,19 +242,5 @@ describe("a quoted text", () => {
   test("has a mark before each line", () => {
     expect(quoted("a\n\nb")).toBe("> a\n> \n> b");
     expect(quoted("")).toBe("> ");
-  });
-});
-
-describe("cleanPath", () => {
-  test("writes the home folder as people do, and nothing else", () => {
-    const home = homedir();
-    expect(cleanPath(home)).toBe("~");
-    expect(cleanPath(`${home}/shop`)).toBe("~/shop");
-    expect(cleanPath(`${home}shop`)).toBe(`${home}shop`);
-    expect(cleanPath(`/work${home}/shop`)).toBe(`/work${home}/shop`);
-  });
-
-  test("is one clean line, whatever is in the path", () => {
-    expect(cleanPath("/work/\u001b[2Ja\nb")).toBe(cleanValue("/work/\u001b[2Ja\nb"));
   });
 });

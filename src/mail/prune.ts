@@ -63,32 +63,13 @@ function isPrunable(address: string, { isInUse, olderThan, now }: PruneOptions):
 }
 
 /** When something last changed in the folder of an address or its boxes, in ms since 1970. */
-function lastActivity(address: string): number {
+export function lastActivity(address: string): number {
   const boxes = boxesOf(address);
   return Math.max(
     ...[boxes.folder, boxes.tmp, boxes.new, boxes.cur, boxes.sent].map(
       (path) => lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0,
     ),
   );
-}
-
-/** The most folders whose age is looked up for a list; ids that are ordered by time sort last. */
-const MAX_DATED = 1000;
-
-/**
- * The addresses that have a mailbox folder, but for some, the newest activity first.
- *
- * @throws the system's error when the mail root cannot be read.
- */
-export function mailboxesByActivity(isLeftOut: (address: string) => boolean): string[] {
-  return whenThere(() => readdirSync(ownRoot(), { withFileTypes: true }), [])
-    .filter((found) => found.isDirectory() && isAddress(found.name) && !isLeftOut(found.name))
-    .map(({ name }) => name)
-    .sort()
-    .slice(-MAX_DATED)
-    .map((address) => ({ address, at: lastActivity(address) }))
-    .sort((one, other) => other.at - one.at)
-    .map(({ address }) => address);
 }
 
 /** Undoes the move for a session that started at that moment, and may have made its folder anew. */

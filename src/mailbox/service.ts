@@ -179,6 +179,21 @@ export class Service {
     this.#phase = "closed";
   }
 
+  /** Whether the address is this process's; where it has become another's, leaves it to that. */
+  isOurs(): boolean {
+    if (this.#phase === "standby" || this.#phase === "closed") return false;
+    const now = this.#state.clock.elapsed();
+    if (now - this.#oursAt < STILL_OURS) return true;
+    const other = this.#otherProcess();
+    if (other === undefined) {
+      this.#oursAt = now;
+      return true;
+    }
+    this.#standBy(other);
+    this.#options.onChange();
+    return false;
+  }
+
   /** Begins to serve the address, unless another process does; whether it did. */
   #serve(): boolean {
     const { clock, running, host } = this.#state;
@@ -204,21 +219,6 @@ export class Service {
       }),
     );
     return true;
-  }
-
-  /** Whether the address is this process's; where it has become another's, leaves it to that. */
-  isOurs(): boolean {
-    if (this.#phase === "standby" || this.#phase === "closed") return false;
-    const now = this.#state.clock.elapsed();
-    if (now - this.#oursAt < STILL_OURS) return true;
-    const other = this.#otherProcess();
-    if (other === undefined) {
-      this.#oursAt = now;
-      return true;
-    }
-    this.#standBy(other);
-    this.#options.onChange();
-    return false;
   }
 
   #otherProcess(): number | undefined {

@@ -1,4 +1,4 @@
-import { mailboxesByActivity } from "../mail/prune.ts";
+import { mailboxesByActivity } from "../mail/activity.ts";
 import { runningRecords } from "../sessions/record.ts";
 import { type Choices, type Completion, completions } from "./completion.ts";
 import type { Session } from "./session.ts";

@@ -1,6 +1,7 @@
 import { isFullId, labelsOf } from "../sessions/addressing.ts";
 import { type RunningSession, stateOf } from "../sessions/record.ts";
-import { cleanPath, cleanValue } from "../text.ts";
+import { cleanValue } from "../text.ts";
+import { cleanPath } from "./path.ts";
 import { SUBCOMMANDS } from "./subcommands.ts";
 
 /** What the first word behind `/mailbox` may be. */

@@ -3,7 +3,8 @@ import { sentAt } from "../mail/envelope.ts";
 import type { ListedMail } from "../mailbox/overview.ts";
 import { labelsOf } from "../sessions/addressing.ts";
 import { type RunningSession, stateOf } from "../sessions/record.ts";
-import { cleanPath, cleanValue } from "../text.ts";
+import { cleanValue } from "../text.ts";
+import { cleanPath } from "./path.ts";
 import { localTime } from "./time.ts";
 
 /** The most characters of a name in a list. */

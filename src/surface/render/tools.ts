@@ -3,7 +3,8 @@ import { type Component, visibleWidth } from "@earendil-works/pi-tui";
 import { type Static, type TSchema, Type } from "typebox";
 import { EnvelopeSchema } from "../../mail/envelope.ts";
 import { checkOf } from "../../schema.ts";
-import { cleanPath, cleanText, cleanValue } from "../../text.ts";
+import { cleanText, cleanValue } from "../../text.ts";
+import { cleanPath } from "../path.ts";
 import {
   Drawing,
   folded,

@@ -1,6 +1,7 @@
 import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
 import { type KeybindingsManager, SelectList, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import { cleanPath, cleanText, cleanValue } from "../../text.ts";
+import { cleanText, cleanValue } from "../../text.ts";
+import { cleanPath } from "../path.ts";
 import type { Composer } from "./composer.ts";
 import { hints } from "./hints.ts";
 import { fill, fit, help, type Paint, rule } from "./paint.ts";

@@ -1,6 +1,7 @@
 import { visibleWidth } from "@earendil-works/pi-tui";
 import { sentAt } from "../../mail/envelope.ts";
-import { cleanPath, cleanValue } from "../../text.ts";
+import { cleanValue } from "../../text.ts";
+import { cleanPath } from "../path.ts";
 import { firstLine, timeOf } from "../lists.ts";
 import type { ListedMail, MailState, SessionRow } from "./content.ts";
 import { cell, fit, fitEnd, type Paint } from "./paint.ts";
