@@ -2,6 +2,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { readSettings, type Settings } from "../config.ts";
 import type { Envelope } from "../mail/envelope.ts";
 import type { Ledger, Owed } from "../mail/ledger.ts";
+import type { RunningSession } from "../sessions/record.ts";
 import { hopCount } from "../turn/hops.ts";
 import { claimArrivals } from "./arrivals.ts";
 import { Conversation } from "./conversation.ts";
@@ -74,6 +75,11 @@ export class Mailbox {
     return this.#state.clock;
   }
 
+  /** This session as the others see it. */
+  get record(): RunningSession {
+    return { ...this.#service.presence.record(), stopped: false };
+  }
+
   /** The address whose answer the session waits for, or empty. */
   get waitingOn(): string {
     return this.#service.presence.waitingOn;
@@ -113,11 +119,12 @@ export class Mailbox {
   /**
    * Sends a mail and returns its envelope.
    *
+   * @param settings where they were just read for it.
    * @throws AddressError, or SendError when nothing was delivered.
    */
-  send(mail: Outgoing): Envelope {
+  send(mail: Outgoing, settings?: Settings): Envelope {
     this.#service.makeReady();
-    const envelope = sendMail(this.#state, mail);
+    const envelope = sendMail(this.#state, mail, settings);
     this.#showCounts();
     return envelope;
   }

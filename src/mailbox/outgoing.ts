@@ -20,10 +20,13 @@ export interface Outgoing {
  *
  * @throws AddressError for the session itself (S4.4), SendError when nothing was delivered (S2.5).
  */
-export function sendMail(state: MailboxState, mail: Outgoing): Envelope {
+export function sendMail(
+  state: MailboxState,
+  mail: Outgoing,
+  { durable } = state.settings(),
+): Envelope {
   if (mail.to === state.host.address) throw new AddressError("A session cannot mail itself.");
   const envelope = newEnvelope(state, { ...mail, in_reply_to: [], status: "" });
-  const { durable } = state.settings();
   if (mail.kind === "message") {
     send(envelope, durable);
     return envelope;

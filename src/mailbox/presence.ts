@@ -46,7 +46,8 @@ export class Presence {
   /** Writes the first record, unless another process serves the address; whether it did (S3.4). */
   take(state: SessionRecord["state"]): boolean {
     this.#state = state;
-    this.#version = takeRecord(this.#record());
+    this.#touch();
+    this.#version = takeRecord(this.record());
     return this.#version !== undefined;
   }
 
@@ -55,7 +56,8 @@ export class Presence {
     this.#state = change.state ?? this.#state;
     this.#waitingOn = change.waitingOn ?? this.#waitingOn;
     if (this.otherProcess() !== undefined) return;
-    this.#version = writeRecord(this.#record());
+    this.#touch();
+    this.#version = writeRecord(this.record());
   }
 
   /** Writes the record if it does not say already what the session does. */
@@ -63,9 +65,13 @@ export class Presence {
     if (state !== this.#state) this.show({ state });
   }
 
-  #record(): SessionRecord {
-    this.#started ||= ownStartToken();
+  #touch(): void {
     this.#written = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
+  }
+
+  /** What the record says, or would say if it were written now. */
+  record(): SessionRecord {
+    this.#started ||= ownStartToken();
     const name = this.#host.name();
     return {
       address: this.#host.address,

@@ -129,16 +129,20 @@ export function recordAsIs(
 /**
  * The records of all running sessions, in order of their addresses; others are deleted (S3.2).
  *
+ * @param own the session's own, which is then not read.
  * @throws the system's error when they cannot be read for now.
  */
-export function runningRecords(): RunningSession[] {
+export function runningRecords(own?: RunningSession): RunningSession[] {
   const folder = runningFolder();
   const addresses = whenThere(() => readdirSync(folder, { withFileTypes: true }), [])
     .filter((found) => found.isFile() && found.name.endsWith(".json"))
     .map(({ name }) => name.slice(0, -".json".length))
     .filter(isAddress)
     .sort();
-  return onlyRunning(addresses.map((address) => readRecord(address, folder, true)));
+  const others = addresses.filter((address) => address !== own?.address);
+  const running = onlyRunning(others.map((address) => readRecord(address, folder, true)));
+  if (own === undefined || others.length === addresses.length) return running;
+  return [...running, own].sort((one, other) => (one.address < other.address ? -1 : 1));
 }
 
 function onlyRunning(records: readonly (SessionRecord | undefined)[]): RunningSession[] {

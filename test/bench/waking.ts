@@ -15,14 +15,15 @@ export const waking: Part = {
   name: "waking",
   about: "tool call in one real Pi until the other's model is asked, durable and not",
   async run() {
-    await using workplace = await Workplace.open();
-    const [alice, bob] = await sessions(workplace, mailExtension, "alice", "bob");
-    const [carol, dave] = await sessions(workplace, floorExtension, "carol", "dave");
-    const ours = waker(workplace, "session_mail_send", [alice, bob]);
-    const floor = waker(workplace, "move_file", [carol, dave]);
     const rows: Row[] = [];
     for (const durable of [true, false]) {
+      // A session that sends nothing reads its settings at its start alone.
+      await using workplace = await Workplace.open();
       workplace.settings({ durable });
+      const [alice, bob] = await sessions(workplace, mailExtension, "alice", "bob");
+      const [carol, dave] = await sessions(workplace, floorExtension, "carol", "dave");
+      const ours = waker(workplace, "session_mail_send", [alice, bob]);
+      const floor = waker(workplace, "move_file", [carol, dave]);
       rows.push(
         ratioRow(
           `tool call in one Pi until the other's model is asked, ${durable ? "durable" : "not durable"}`,

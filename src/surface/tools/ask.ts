@@ -51,18 +51,21 @@ export function registerAsk(pi: ExtensionAPI, session: Session): void {
       const { mailbox } = session;
       refuseEmpty(message);
       const recipient = chooseRecipient(mailbox, to);
-      refuseHops(mailbox);
+      const settings = refuseHops(mailbox);
       try {
         // Shown before the rings are looked for, so that of two sessions that ask each other at
         // the same moment at least one sees the other.
         mailbox.showWaiting(recipient.address);
         refuseRing(mailbox, recipient);
-        const ask = mailbox.send({
-          to: recipient.address,
-          kind: "ask",
-          hops: mailbox.hops,
-          body: message,
-        });
+        const ask = mailbox.send(
+          {
+            to: recipient.address,
+            kind: "ask",
+            hops: mailbox.hops,
+            body: message,
+          },
+          settings,
+        );
         const ended = await waitForAnswer(mailbox, ask, signal, (waited, target) => {
           const doing = target === "unknown" ? undefined : stateOf(target, mailbox.clock.now());
           const text = progress(ask.id, recipient, waited, doing);

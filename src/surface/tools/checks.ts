@@ -1,3 +1,4 @@
+import type { Settings } from "../../config.ts";
 import { errorText } from "../../mail/errors.ts";
 import type { Mailbox } from "../../mailbox/mailbox.ts";
 import { labelOf, resolveAddress } from "../../sessions/addressing.ts";
@@ -19,16 +20,16 @@ export interface Recipient {
 export function findRecipient(
   mailbox: Mailbox,
   to: string,
-  running: readonly RunningSession[] = readRunning(),
+  running: readonly RunningSession[] = readRunning(mailbox.record),
 ): Recipient {
   const address = resolveAddress(to, running, mailbox.address);
   const record = running.find((other) => other.address === address);
   return { address, label: cleanValue(labelOf(record ?? { address })), record };
 }
 
-function readRunning(): RunningSession[] {
+function readRunning(own: RunningSession): RunningSession[] {
   try {
-    return runningRecords();
+    return runningRecords(own);
   } catch (error) {
     throw new Error(`Nothing was sent: ${errorText(error)}`, { cause: error });
   }
@@ -39,10 +40,15 @@ export function refuseEmpty(text: string): void {
   if (text.trim() === "") throw new Error("Nothing was sent: the message is empty. Write one.");
 }
 
-/** @throws when the run was set off by mail that has passed through too many models (S10.2). */
-export function refuseHops(mailbox: Mailbox): void {
-  const { hopLimit } = mailbox.settings();
-  if (mailbox.hops < hopLimit) return;
+/**
+ * The settings that a tool sends by, read anew (S12.1).
+ *
+ * @throws when the run was set off by mail that has passed through too many models (S10.2).
+ */
+export function refuseHops(mailbox: Mailbox): Settings {
+  const settings = mailbox.settings();
+  const { hopLimit } = settings;
+  if (mailbox.hops < hopLimit) return settings;
   throw new Error(
     `Nothing was sent: this run comes from a chain of ${String(mailbox.hops)} mails between models, ` +
       `and hopLimit is ${String(hopLimit)}. ` +

@@ -30,13 +30,16 @@ export function registerSend(pi: ExtensionAPI, session: Session): void {
       const { mailbox } = session;
       refuseEmpty(message);
       const { address, label, record } = findRecipient(mailbox, to);
-      refuseHops(mailbox);
-      const { id } = mailbox.send({
-        to: address,
-        kind: "message",
-        hops: mailbox.hops,
-        body: message,
-      });
+      const settings = refuseHops(mailbox);
+      const { id } = mailbox.send(
+        {
+          to: address,
+          kind: "message",
+          hops: mailbox.hops,
+          body: message,
+        },
+        settings,
+      );
       const waits = record
         ? ""
         : " That session is not running: the message waits, and is read when it is opened again.";
