@@ -1,5 +1,4 @@
 import type { Cancel } from "../clock.ts";
-import { errorText } from "../mail/errors.ts";
 import { boxesOf, isOpenToOthers, makeBoxes, openRoot } from "../mail/root.ts";
 import { type Watch, type WatchReport, watchFolder } from "../mail/watcher.ts";
 import { claimArrivals } from "./arrivals.ts";
@@ -8,7 +7,8 @@ import { Housekeeping } from "./housekeeping.ts";
 import { flushOutbox } from "./outgoing.ts";
 import { Presence } from "./presence.ts";
 import { resume, retryDeferred } from "./resumption.ts";
-import { type MailboxState, tell, trySave } from "./state.ts";
+import { type MailboxState, trySave } from "./state.ts";
+import { Troubles } from "./troubles.ts";
 
 /** How often a second process of a session looks whether the first is gone, in ms. */
 const STANDBY_LOOK = 1000;
@@ -47,8 +47,7 @@ export class Service {
   readonly #state: MailboxState;
   readonly #options: ServiceOptions;
   readonly #cancels: Cancel[] = [];
-  /** The problems of a look that were told; they are over when a look gets all of it done. */
-  readonly #troubles = new Set<string>();
+  readonly #troubles: Troubles;
   #phase: "standby" | "opened" | "ready" | "closed" = "opened";
   #closed: boolean;
   /** When the record was last seen to be ours, by {@link Clock.elapsed}. */
@@ -67,6 +66,7 @@ export class Service {
   constructor(state: MailboxState, options: ServiceOptions) {
     const { host } = state;
     this.#state = state;
+    this.#troubles = new Troubles(state);
     this.#options = options;
     this.#closed = options.closed;
     this.presence = new Presence(host, state.clock);
@@ -121,7 +121,7 @@ export class Service {
       this.makeReady();
       run();
     } catch (error) {
-      this.#tell(error);
+      this.#troubles.tell(error);
     }
     this.#options.onChange();
   }
@@ -144,7 +144,7 @@ export class Service {
       came.done = fault === undefined && !unsaved && ledger.outbox.length === 0;
     });
     if (this.#state.unread.size > 0) this.writeDownSoon();
-    if (came.done) this.#forgetTroubles();
+    if (came.done) this.#troubles.forget();
     this.#retry(!came.done);
     return came.claimed;
   }
@@ -174,7 +174,7 @@ export class Service {
     try {
       this.presence.hide();
     } catch (error) {
-      this.#tell(error);
+      this.#troubles.tell(error);
     }
     this.#phase = "closed";
   }
@@ -256,7 +256,7 @@ export class Service {
     try {
       this.#serve();
     } catch (error) {
-      this.#tell(error);
+      this.#troubles.tell(error);
     }
   }
 
@@ -281,18 +281,5 @@ export class Service {
   /** No answer comes to this process any more. */
   #abandonWaits(): void {
     for (const wait of this.#state.waits.values()) wait.abandon();
-  }
-
-  #tell(error: unknown): void {
-    const text = errorText(error);
-    // The system may name a temporary file, another each time.
-    const trouble = text.replace(/'.*'/, "");
-    this.#troubles.add(trouble);
-    tell(this.#state, `mailbox: ${text}`, trouble);
-  }
-
-  #forgetTroubles(): void {
-    for (const trouble of this.#troubles) this.#state.told.delete(trouble);
-    this.#troubles.clear();
   }
 }

@@ -270,6 +270,14 @@ describe("closing a mailbox", () => {
     expect(life.mailbox.prune()).toBe(0);
   });
 
+  test("S11.1 prunes at once in print mode, which may be over soon", () => {
+    makeBoxes(ALICE);
+    const host = new FakeHost(BOB);
+    host.canWake = false;
+    Life.open(host, new FakeClock(Date.now() + 31 * 24 * 60 * 60_000)).clock.advance(1);
+    expect(namesIn(state.root)).toEqual([BOB, "running"].sort());
+  });
+
   test("S11.1 S11.3 leaves what is younger, what runs and what is its own, until it is told", () => {
     const CLOSED = "closed-one";
     makeBoxes(CLOSED);

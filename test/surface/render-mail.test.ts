@@ -251,6 +251,18 @@ describe("a mail in the transcript of an older session", () => {
     expect(lines.filter((line) => line !== "")).toEqual([" ← mail", " Hello.", " Bye."]);
   });
 
+  test("with more quotes than a mail answers is drawn as it is: thousands would use up all memory", () => {
+    const quoting = (count: number) => ({
+      ...(details as object),
+      body: [10, 16],
+      quotes: Array.from({ length: count }, () => [0, 8]),
+    });
+    const drawn = (count: number): string =>
+      drawnMail({ content: "> quoted\n\nHello.", details: quoting(count) }, 200, NOW).join("\n");
+    expect(drawn(50)).toContain("and 47 more");
+    expect(drawn(51)).not.toContain("more");
+  });
+
   test("with content in parts shows those that are text", () => {
     const parts = [{ type: "text", text: content }, { type: "image", data: "" }, null, 3];
     expect(drawnMail({ content: parts, details }, 200, NOW)).toContain(" Hello.");

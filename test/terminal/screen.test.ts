@@ -18,10 +18,7 @@ describe.skipIf(!tmux)("in a terminal", () => {
   beforeAll(async () => {
     workplace = await Workplace.open();
     const terminal = await Terminal.open(workplace, { columns: 110, rows: 40 });
-    [alice, bob] = await Promise.all([
-      terminal.session({ name: "alice" }),
-      terminal.session({ name: "bob" }),
-    ]);
+    [alice, bob] = await terminal.pair();
   });
   afterAll(() => workplace.close());
 

@@ -84,6 +84,11 @@ export class Terminal {
     return pane;
   }
 
+  /** Two sessions, alice and bob. */
+  async pair(): Promise<[alice: Pane, bob: Pane]> {
+    return Promise.all([this.session({ name: "alice" }), this.session({ name: "bob" })]);
+  }
+
   /** Ends every Pi it started and the server, by their ids, and removes its folder. Safe to call twice. */
   async close(): Promise<void> {
     const pids = this.#killAll();
